@@ -1,0 +1,105 @@
+//! Keeps a profile under its memory cap: the lowest weights fold into `[folded]`.
+
+use super::{Cells, Dictionary, Frame, LabelSetId, NodeId, Profile, ValueType, Values};
+use rustc_hash::FxHashMap;
+
+/// What a fold took away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Folded {
+    /// Cells that went to `[folded]`.
+    pub cells: u64,
+    /// Their CPU in nanoseconds.
+    pub cpu: u64,
+}
+
+/// Rebuilds `profile` with the heaviest cells only, about half of them; the rest is summed under
+/// one `[folded]` node per label set, so that every total stays as it was. Ids change: whoever
+/// keeps ids of this profile starts anew.
+///
+/// Weight is CPU + wall / 16 + bytes / 1 KiB: a CPU nanosecond is what a fold must keep first, idle
+/// wall time is plentiful, and allocation weights are bytes.
+pub fn fold_smallest(profile: &mut Profile) -> Folded {
+    let old = std::mem::take(profile);
+    let mut rows = old.cells.sorted();
+    rows.sort_by_key(|(_, values)| std::cmp::Reverse(weight(values)));
+    let keep = rows.len() / 2;
+    let mut rebuilt =
+        Rebuild { from: &old.dictionary, nodes: FxHashMap::default(), label_sets: FxHashMap::default() };
+    let mut folded = Folded::default();
+    let mut cells = Cells::default();
+    let mut dictionary = Dictionary::default();
+    for (index, ((node, labels), values)) in rows.into_iter().enumerate() {
+        let labels = rebuilt.label_set(&mut dictionary, labels);
+        let node = if index < keep {
+            rebuilt.node(&mut dictionary, node)
+        } else {
+            folded.cells += 1;
+            folded.cpu = folded.cpu.saturating_add(values.get(ValueType::Cpu));
+            folded_node(&mut dictionary)
+        };
+        cells.add(node, labels, &values);
+    }
+    *profile = Profile { dictionary, cells };
+    folded
+}
+
+fn weight(values: &Values) -> u64 {
+    values
+        .get(ValueType::Cpu)
+        .saturating_add(values.get(ValueType::Wall) / 16)
+        .saturating_add(values.get(ValueType::AllocSpace) / 1024)
+}
+
+fn folded_node(dictionary: &mut Dictionary) -> NodeId {
+    let function = dictionary.name("[folded]");
+    let file = dictionary.name("");
+    let frame = dictionary.frame(Frame { function, file, line: 0 });
+    dictionary.child(Dictionary::ROOT, frame)
+}
+
+struct Rebuild<'a> {
+    from: &'a Dictionary,
+    nodes: FxHashMap<NodeId, NodeId>,
+    label_sets: FxHashMap<LabelSetId, LabelSetId>,
+}
+
+impl Rebuild<'_> {
+    fn node(&mut self, to: &mut Dictionary, id: NodeId) -> NodeId {
+        let mut missing = Vec::new();
+        let mut at = id;
+        let mut known = loop {
+            if at == Dictionary::ROOT {
+                break Dictionary::ROOT;
+            }
+            if let Some(known) = self.nodes.get(&at) {
+                break *known;
+            }
+            missing.push(at);
+            at = self.from.node(at).parent;
+        };
+        for old in missing.into_iter().rev() {
+            let frame = self.from.frame_of(self.from.node(old).frame);
+            let function = to.name(self.from.text(frame.function));
+            let file = to.name(self.from.text(frame.file));
+            let frame = to.frame(Frame { function, file, line: frame.line });
+            known = to.child(known, frame);
+            self.nodes.insert(old, known);
+        }
+        known
+    }
+
+    fn label_set(&mut self, to: &mut Dictionary, id: LabelSetId) -> LabelSetId {
+        if let Some(known) = self.label_sets.get(&id) {
+            return *known;
+        }
+        let labels: Vec<_> = self
+            .from
+            .labels(id)
+            .iter()
+            .map(|(key, value)| (to.name(self.from.text(*key)), to.name(self.from.text(*value))))
+            .collect();
+        let set = to.label_set(&labels);
+        self.label_sets.insert(id, set);
+        set
+    }
+}
