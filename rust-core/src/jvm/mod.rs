@@ -1,1 +1,103 @@
-//! jvm
+//! All knowledge of the JVM, behind the trait [`Vm`].
+//!
+//! libjvm is reached by `dlsym` alone, so the crate links and its tests run on a machine with no
+//! Java. What varies by release is asked of the room `facts`.
+
+pub mod call_trace;
+mod events;
+mod hotspot;
+mod structs;
+
+pub use events::{watch, EventSink, Watched};
+pub use hotspot::{Hotspot, VmError};
+
+use crate::profile::ThreadState;
+
+/// A `jmethodID`. Never dereferenced; only handed back to JVMTI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MethodId(pub u64);
+
+/// A JNI global reference to a `java.lang.Thread`, owned by whoever holds it until it is
+/// [released](Vm::release).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ThreadRef(pub usize);
+
+/// One frame as the JVM tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawFrame {
+    /// Which method.
+    pub method: MethodId,
+    /// Byte-code index, negative in native methods.
+    pub bci: i32,
+}
+
+/// A Java thread that was found alive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundThread {
+    /// Kernel thread id.
+    pub tid: i32,
+    /// Address of the thread's JNIEnv, 0 where it cannot be known.
+    pub jni_env: usize,
+    /// The thread object.
+    pub reference: ThreadRef,
+}
+
+/// What a thread did when it was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadStack {
+    /// Its state; [`ThreadState::Idle`] is not decided here.
+    pub state: ThreadState,
+    /// Leaf first, at most as many as asked for.
+    pub frames: Vec<RawFrame>,
+}
+
+/// Names of a method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MethodInfo {
+    /// JVM signature of the class: `Lorg/foo/Bar;`.
+    pub class_signature: String,
+    /// Name of the method.
+    pub name: String,
+    /// The class's SourceFile.
+    pub file: Option<String>,
+    /// (first byte-code index, line), sorted by index.
+    pub lines: Vec<(i32, u32)>,
+}
+
+impl MethodInfo {
+    /// The line of a byte-code index, 0 where it is not known.
+    pub fn line(&self, bci: i32) -> u32 {
+        let after = self.lines.partition_point(|(start, _)| *start <= bci);
+        match after.checked_sub(1) {
+            Some(index) if bci >= 0 => self.lines[index].1,
+            _ => 0,
+        }
+    }
+}
+
+/// What the engines need of a JVM. All calls come from the sampler thread.
+pub trait Vm {
+    /// Makes the calling thread known to the JVM; every other call comes after it, on that thread.
+    ///
+    /// # Errors
+    /// A sentence for the start line if the JVM refuses.
+    fn enter(&self) -> Result<(), VmError>;
+
+    /// Takes the calling thread out of the JVM again.
+    fn leave(&self);
+
+    /// Java threads alive now, each with a new reference.
+    fn threads(&self) -> Vec<FoundThread>;
+
+    /// A thread's present name.
+    fn thread_name(&self, thread: ThreadRef) -> Option<String>;
+
+    /// Stack and state of each thread, in the order asked; `None` for one that has ended.
+    fn stacks(&self, threads: &[ThreadRef], depth: usize) -> Vec<Option<ThreadStack>>;
+
+    /// Names of a method; `None` when its class was unloaded.
+    fn method(&self, id: MethodId) -> Option<MethodInfo>;
+
+    /// Gives a reference back.
+    fn release(&self, thread: ThreadRef);
+}

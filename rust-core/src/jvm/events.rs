@@ -1,0 +1,157 @@
+//! What the JVM tells by callback. The callbacks run on application threads: short, no lock that the
+//! sampler thread holds for long, no panic across the border.
+
+use super::call_trace::Walker;
+use super::{RawFrame, ThreadRef};
+use jvmti_bindings::sys::jni::{jclass, jobject, jthread, JNIEnv};
+use jvmti_bindings::sys::jvmti::{self, jvmtiEnv, jvmtiEventCallbacks, jvmtiFrameInfo};
+use once_cell::sync::OnceCell;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+/// Takes what happens on application threads.
+pub trait EventSink: Send + Sync {
+    /// The calling thread has started; `jni_env` is its JNIEnv. `reference` makes a new reference to
+    /// it, which the sink then owns.
+    fn thread_started(&self, jni_env: usize, reference: &dyn Fn() -> ThreadRef);
+
+    /// The calling thread is about to end.
+    fn thread_ended(&self);
+
+    /// The calling thread has allocated an object that was picked for a sample. `walk` fills a
+    /// buffer with the thread's frames, leaf first, and returns how many there are.
+    fn allocated(&self, size: u64, walk: &mut dyn FnMut(&mut [RawFrame]) -> usize);
+}
+
+/// What the callbacks reach; set once for the life of the process.
+pub struct Watched {
+    /// Receiver of the events.
+    pub sink: &'static dyn EventSink,
+    /// Learns where stubs lie.
+    pub walker: Option<&'static Walker>,
+}
+
+static WATCHED: OnceCell<Watched> = OnceCell::new();
+
+/// Sets the receiver of all events; the first call wins.
+pub fn watch(watched: Watched) {
+    let _ = WATCHED.set(watched);
+}
+
+pub(super) fn callbacks() -> jvmtiEventCallbacks {
+    let mut callbacks = jvmtiEventCallbacks::default();
+    callbacks.ThreadStart = Some(thread_start);
+    callbacks.ThreadEnd = Some(thread_end);
+    callbacks.ClassLoad = Some(class_load);
+    callbacks.ClassPrepare = Some(class_prepare);
+    callbacks.DynamicCodeGenerated = Some(dynamic_code_generated);
+    callbacks.SampledObjectAlloc = Some(sampled_object_alloc);
+    callbacks
+}
+
+fn guarded(body: impl FnOnce(&Watched)) {
+    let Some(watched) = WATCHED.get() else { return };
+    // A panic in a callback would unwind into the JVM; the event is lost instead.
+    let _ = catch_unwind(AssertUnwindSafe(|| body(watched)));
+}
+
+unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, jni_env: *mut JNIEnv, thread: jthread) {
+    guarded(|watched| {
+        watched.sink.thread_started(jni_env as usize, &|| {
+            // SAFETY: the JVM's own arguments of this callback.
+            ThreadRef(unsafe { ((**jni_env).NewGlobalRef)(jni_env, thread) } as usize)
+        });
+    });
+}
+
+unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread) {
+    guarded(|watched| watched.sink.thread_ended());
+}
+
+/// Does nothing, but must be enabled: without it AsyncGetCallTrace answers -1 to every call
+/// (`JvmtiExport::should_post_class_load` in forte.cpp; measured on 8, 17 and 25).
+unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, _: jclass) {}
+
+/// Makes the class's jmethodIDs, which AsyncGetCallTrace cannot do in a handler.
+unsafe extern "system" fn class_prepare(jvmti: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, class: jclass) {
+    // SAFETY: both are the JVM's own arguments of this callback.
+    unsafe { make_method_ids(jvmti, class) };
+}
+
+/// Asks for a class's methods and forgets the answer.
+///
+/// # Safety
+/// `jvmti` is a live environment, `class` a live reference of the calling thread.
+pub(super) unsafe fn make_method_ids(jvmti: *mut jvmtiEnv, class: jclass) {
+    let mut count = 0;
+    let mut methods = std::ptr::null_mut();
+    // SAFETY: the caller's promise; the array is ours to deallocate.
+    unsafe {
+        let functions = &*(*jvmti).functions;
+        let (Some(get), Some(deallocate)) = (functions.GetClassMethods, functions.Deallocate) else { return };
+        if get(jvmti, class, &mut count, &mut methods) == jvmti::JVMTI_ERROR_NONE {
+            deallocate(jvmti, methods.cast());
+        }
+    }
+}
+
+unsafe extern "system" fn dynamic_code_generated(
+    _: *mut jvmtiEnv,
+    _: *const std::os::raw::c_char,
+    address: *const std::os::raw::c_void,
+    length: i32,
+) {
+    guarded(|watched| {
+        if let Some(walker) = watched.walker {
+            walker.add_stub(address as usize, length.max(0) as usize);
+        }
+    });
+}
+
+unsafe extern "system" fn sampled_object_alloc(
+    jvmti: *mut jvmtiEnv,
+    _: *mut JNIEnv,
+    thread: jthread,
+    _: jobject,
+    _: jclass,
+    size: i64,
+) {
+    guarded(|watched| {
+        watched.sink.allocated(size.max(0) as u64, &mut |frames| {
+            // SAFETY: the JVM's own arguments; the buffer has the layout that is written to.
+            unsafe { current_stack(jvmti, thread, frames) }
+        });
+    });
+}
+
+/// Writes the calling thread's frames over `frames` and returns how many.
+///
+/// # Safety
+/// `jvmti` is a live environment and `thread` the calling thread.
+unsafe fn current_stack(jvmti: *mut jvmtiEnv, thread: jthread, frames: &mut [RawFrame]) -> usize {
+    let mut buffer = [jvmtiFrameInfo::default(); 128];
+    let mut filled = 0;
+    while filled < frames.len() {
+        let mut count = 0;
+        let room = (frames.len() - filled).min(buffer.len());
+        // SAFETY: the caller's promise, and a buffer of `room` frames.
+        let error = unsafe {
+            let Some(get) = (*(*jvmti).functions).GetStackTrace else { return filled };
+            get(jvmti, thread, filled as i32, room as i32, buffer.as_mut_ptr(), &mut count)
+        };
+        if error != jvmti::JVMTI_ERROR_NONE {
+            break;
+        }
+        for frame in &buffer[..count.max(0) as usize] {
+            frames[filled] = raw_frame(frame);
+            filled += 1;
+        }
+        if (count as usize) < room {
+            break;
+        }
+    }
+    filled
+}
+
+pub(super) fn raw_frame(frame: &jvmtiFrameInfo) -> RawFrame {
+    RawFrame { method: super::MethodId(frame.method as u64), bci: frame.location as i32 }
+}

@@ -1,0 +1,507 @@
+//! A running HotSpot, reached through its JVMTI and JNI tables.
+
+use super::call_trace::Walker;
+use super::structs::{KernelReader, VmStructs};
+use super::{events, FoundThread, MethodId, MethodInfo, RawFrame, ThreadRef, ThreadStack, Vm};
+use crate::profile::ThreadState;
+use jni::strings::JNIStr;
+use jvmti_bindings::sys::jni::{jobject, jthread, JNIEnv, JNINativeInterface_, JavaVM, JavaVMAttachArgs};
+use jvmti_bindings::sys::jvmti::{self, jvmtiCapabilities, jvmtiEnv, jvmtiError, jvmtiInterface_1_};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::ptr::null_mut;
+
+/// Why the JVM cannot be profiled, or not by one engine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VmError {
+    /// GetEnv gave no JVMTI.
+    #[error("this JVM offers no JVMTI 1.2 (error {0})")]
+    NoJvmti(i32),
+    /// A JVMTI function refused.
+    #[error("{function} failed with JVMTI error {code}")]
+    Refused {
+        /// Name of the function.
+        function: &'static str,
+        /// JVMTI's error code.
+        code: i32,
+    },
+    /// The sampler thread could not be attached.
+    #[error("the sampler thread could not be attached to the JVM (error {0})")]
+    NotAttached(i32),
+}
+
+/// The JVM of this process.
+pub struct Hotspot {
+    java_vm: *mut JavaVM,
+    jvmti: *mut jvmtiEnv,
+    structs: Option<VmStructs>,
+    feature: u32,
+}
+
+// SAFETY: JavaVM and JVMTI environments may be used from any attached thread (JVMTI specification,
+// "Environments"); what depends on the thread (JNIEnv) is kept in a thread-local.
+unsafe impl Send for Hotspot {}
+// SAFETY: as above.
+unsafe impl Sync for Hotspot {}
+
+thread_local! {
+    /// JNIEnv of a thread that has entered.
+    static JNI_ENV: Cell<*mut JNIEnv> = const { Cell::new(null_mut()) };
+}
+
+/// JNI 1.6, the newest version that JDK 8 knows and that has what we call.
+const JNI_VERSION: i32 = 0x0001_0006;
+
+impl Hotspot {
+    /// Opens the JVM that owns `java_vm`; `feature` is its feature release (8, 17, …).
+    ///
+    /// # Errors
+    /// [`VmError::NoJvmti`] where the JVM has none.
+    ///
+    /// # Safety
+    /// `java_vm` is the pointer that JNI_OnLoad got.
+    pub unsafe fn open(java_vm: *mut std::ffi::c_void, feature: u32) -> Result<Hotspot, VmError> {
+        let java_vm = java_vm.cast::<JavaVM>();
+        let mut jvmti: *mut std::ffi::c_void = null_mut();
+        // SAFETY: the caller's promise.
+        let code = unsafe { ((**java_vm).GetEnv)(java_vm, &mut jvmti, jvmti::JVMTI_VERSION_1_2) };
+        if code != 0 || jvmti.is_null() {
+            return Err(VmError::NoJvmti(code));
+        }
+        Ok(Hotspot { java_vm, jvmti: jvmti.cast(), structs: VmStructs::read(), feature })
+    }
+
+    /// Finds the walker for signal handlers; `None` where threads cannot be told apart by kernel id
+    /// or the walker is missing.
+    pub fn walker(&self) -> Option<Walker> {
+        self.structs.as_ref()?;
+        Walker::find()
+    }
+
+    /// Makes the JIT keep line information inside inlined code from now on.
+    pub fn debug_non_safepoints(&self) -> bool {
+        self.structs.as_ref().is_some_and(|structs| structs.set_bool_flag("DebugNonSafepoints"))
+    }
+
+    /// Switches on what the signal walker needs: thread and class events, method ids of all loaded
+    /// classes, the range of stubs. Called on the sampler thread, once.
+    ///
+    /// # Errors
+    /// [`VmError::Refused`] with the function that refused.
+    pub fn prepare_walker(&self) -> Result<(), VmError> {
+        for event in [
+            jvmti::JVMTI_EVENT_CLASS_LOAD,
+            jvmti::JVMTI_EVENT_CLASS_PREPARE,
+            jvmti::JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
+        ] {
+            self.notify(event, true)?;
+        }
+        // SAFETY: a live environment; the event was enabled above.
+        check("GenerateEvents", unsafe {
+            call(self.table().GenerateEvents, |generate| {
+                generate(self.jvmti, jvmti::JVMTI_EVENT_DYNAMIC_CODE_GENERATED)
+            })
+        })?;
+        self.for_each_class(|class| {
+            // SAFETY: `class` is a live local reference of this thread.
+            unsafe { events::make_method_ids(self.jvmti, class) }
+        })
+    }
+
+    /// Installs the callbacks and asks to be told of threads that start and end.
+    ///
+    /// # Errors
+    /// [`VmError::Refused`] with the function that refused.
+    pub fn watch_threads(&self) -> Result<(), VmError> {
+        let callbacks = events::callbacks();
+        let size = jvmti::event_callbacks_size_for_feature(self.feature as u16);
+        // SAFETY: a live environment; the JVM copies `size` bytes of the table, which are its prefix.
+        check("SetEventCallbacks", unsafe {
+            call(self.table().SetEventCallbacks, |set| set(self.jvmti, &callbacks, size))
+        })?;
+        self.notify(jvmti::JVMTI_EVENT_THREAD_START, true)?;
+        self.notify(jvmti::JVMTI_EVENT_THREAD_END, true)
+    }
+
+    /// Starts or re-times allocation samples: one each `interval` bytes on average.
+    ///
+    /// # Errors
+    /// [`VmError::Refused`]: before Java 11, or while another agent holds the capability.
+    pub fn sample_allocations(&self, interval: u64) -> Result<(), VmError> {
+        let capabilities = jvmtiCapabilities::for_heap_sampling();
+        // SAFETY: a live environment and a capability set on our stack.
+        check("AddCapabilities", unsafe {
+            call(self.table().AddCapabilities, |add| add(self.jvmti, &capabilities))
+        })?;
+        self.set_allocation_interval(interval)?;
+        self.notify(jvmti::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true)
+    }
+
+    /// Changes the mean number of bytes between allocation samples.
+    ///
+    /// # Errors
+    /// [`VmError::Refused`] if sampling was not started.
+    pub fn set_allocation_interval(&self, interval: u64) -> Result<(), VmError> {
+        let interval = i32::try_from(interval).unwrap_or(i32::MAX);
+        // SAFETY: a live environment.
+        check("SetHeapSamplingInterval", unsafe {
+            call(self.table().SetHeapSamplingInterval, |set| set(self.jvmti, interval))
+        })
+    }
+
+    /// Ends allocation samples and leaves the capability to others.
+    pub fn stop_allocations(&self) {
+        let _ = self.notify(jvmti::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
+        let capabilities = jvmtiCapabilities::for_heap_sampling();
+        // SAFETY: as in `sample_allocations`.
+        let _ = unsafe {
+            call(self.table().RelinquishCapabilities, |relinquish| relinquish(self.jvmti, &capabilities))
+        };
+    }
+
+    fn notify(&self, event: u32, enable: bool) -> Result<(), VmError> {
+        let mode = if enable { jvmti::JVMTI_ENABLE } else { jvmti::JVMTI_DISABLE };
+        // SAFETY: a live environment; NULL means all threads.
+        check("SetEventNotificationMode", unsafe {
+            call(self.table().SetEventNotificationMode, |set| set(self.jvmti, mode, event, null_mut()))
+        })
+    }
+
+    fn for_each_class(&self, mut body: impl FnMut(jobject)) -> Result<(), VmError> {
+        let mut count = 0;
+        let mut classes = null_mut();
+        // SAFETY: a live environment; the array and its local references are ours to free.
+        unsafe {
+            check(
+                "GetLoadedClasses",
+                call(self.table().GetLoadedClasses, |get| get(self.jvmti, &mut count, &mut classes)),
+            )?;
+            for index in 0..count.max(0) as usize {
+                let class = *classes.add(index);
+                body(class);
+                self.drop_local(class);
+            }
+            self.deallocate(classes);
+        }
+        Ok(())
+    }
+
+    fn table(&self) -> &jvmtiInterface_1_ {
+        // SAFETY: a JVMTI environment's table lives as long as the environment, which we never dispose.
+        unsafe { &*(*self.jvmti).functions }
+    }
+
+    /// JNI table and environment of this thread; `None` if it has not entered.
+    fn jni(&self) -> Option<(&JNINativeInterface_, *mut JNIEnv)> {
+        let env = JNI_ENV.get();
+        // SAFETY: set by `enter` on this thread and cleared by `leave`.
+        (!env.is_null()).then(|| unsafe { (&**env, env) })
+    }
+
+    fn drop_local(&self, reference: jobject) {
+        if let Some((jni, env)) = self.jni() {
+            // SAFETY: a local reference of this thread that is not used after.
+            unsafe { (jni.DeleteLocalRef)(env, reference) };
+        }
+    }
+
+    /// Frees memory that JVMTI gave us.
+    ///
+    /// # Safety
+    /// `memory` came from this environment and is not used after.
+    unsafe fn deallocate<T>(&self, memory: *mut T) {
+        if let (Some(deallocate), false) = (self.table().Deallocate, memory.is_null()) {
+            // SAFETY: the caller's promise.
+            unsafe { deallocate(self.jvmti, memory.cast()) };
+        }
+    }
+
+    /// Copies and frees a C string that JVMTI gave us.
+    ///
+    /// # Safety
+    /// As [`deallocate`](Self::deallocate); NULL gives an empty text.
+    unsafe fn text(&self, raw: *mut std::os::raw::c_char) -> String {
+        if raw.is_null() {
+            return String::new();
+        }
+        // SAFETY: the caller's promise: NUL-terminated, modified UTF-8.
+        unsafe {
+            let text = Cow::from(JNIStr::from_ptr(raw)).into_owned();
+            self.deallocate(raw);
+            text
+        }
+    }
+
+    fn class_names(&self, method: MethodId) -> Option<(String, Option<String>)> {
+        let (_, env) = self.jni()?;
+        let mut class = null_mut();
+        // SAFETY: JVMTI checks the id and answers with an error when its class is gone; the class is a
+        // local reference of this thread.
+        unsafe {
+            let get = self.table().GetMethodDeclaringClass?;
+            if get(self.jvmti, method.0 as *mut _, &mut class) != jvmti::JVMTI_ERROR_NONE {
+                return None;
+            }
+            let mut signature = null_mut();
+            let found = call(self.table().GetClassSignature, |get| {
+                get(self.jvmti, class, &mut signature, null_mut())
+            });
+            let mut source = null_mut();
+            let has_source = call(self.table().GetSourceFileName, |get| get(self.jvmti, class, &mut source));
+            ((**env).DeleteLocalRef)(env, class);
+            if found != jvmti::JVMTI_ERROR_NONE {
+                return None;
+            }
+            let file = (has_source == jvmti::JVMTI_ERROR_NONE).then(|| self.text(source));
+            Some((self.text(signature), file))
+        }
+    }
+
+    fn lines(&self, method: MethodId) -> Vec<(i32, u32)> {
+        let mut count = 0;
+        let mut table = null_mut();
+        // SAFETY: as in `class_names`; the table is ours to deallocate.
+        unsafe {
+            let found = call(self.table().GetLineNumberTable, |get| {
+                get(self.jvmti, method.0 as *mut _, &mut count, &mut table)
+            });
+            if found != jvmti::JVMTI_ERROR_NONE {
+                return Vec::new();
+            }
+            let mut lines: Vec<(i32, u32)> = std::slice::from_raw_parts(table, count.max(0) as usize)
+                .iter()
+                .map(|entry| (entry.start_location as i32, entry.line_number.max(0) as u32))
+                .collect();
+            self.deallocate(table);
+            lines.sort_unstable();
+            lines
+        }
+    }
+
+    /// One handshake per thread (17 and newer): nobody else stops.
+    fn stack_of(&self, thread: ThreadRef, depth: usize) -> Option<ThreadStack> {
+        let mut frames = vec![jvmti::jvmtiFrameInfo::default(); depth];
+        let mut count = 0;
+        let mut state = 0;
+        // SAFETY: a global reference that we hold; the buffer holds `depth` frames.
+        unsafe {
+            let thread = thread.0 as jthread;
+            let get = self.table().GetStackTrace?;
+            if get(self.jvmti, thread, 0, depth as i32, frames.as_mut_ptr(), &mut count)
+                != jvmti::JVMTI_ERROR_NONE
+            {
+                return None;
+            }
+            let get = self.table().GetThreadState?;
+            if get(self.jvmti, thread, &mut state) != jvmti::JVMTI_ERROR_NONE {
+                return None;
+            }
+        }
+        let frames = frames[..count.max(0) as usize].iter().map(events::raw_frame).collect();
+        Some(ThreadStack { state: thread_state(state)?, frames })
+    }
+
+    /// One stop of the world for all of them: before 17 a single stack costs just as much.
+    fn stacks_in_one_stop(&self, threads: &[ThreadRef], depth: usize) -> Vec<Option<ThreadStack>> {
+        let list: Vec<jthread> = threads.iter().map(|thread| thread.0 as jthread).collect();
+        let mut infos = null_mut();
+        // SAFETY: global references that we hold; the JVM returns one row per thread, in one block
+        // that holds the frames too and is freed as a whole.
+        unsafe {
+            let found = call(self.table().GetThreadListStackTraces, |get| {
+                get(self.jvmti, list.len() as i32, list.as_ptr(), depth as i32, &mut infos)
+            });
+            if found != jvmti::JVMTI_ERROR_NONE {
+                return vec![None; threads.len()];
+            }
+            let stacks = std::slice::from_raw_parts(infos, list.len())
+                .iter()
+                .map(|info| {
+                    self.drop_local(info.thread);
+                    let count = info.frame_count.max(0) as usize;
+                    let frames: Vec<RawFrame> = if count == 0 {
+                        Vec::new()
+                    } else {
+                        std::slice::from_raw_parts(info.frame_buffer, count)
+                            .iter()
+                            .map(events::raw_frame)
+                            .collect()
+                    };
+                    Some(ThreadStack { state: thread_state(info.state)?, frames })
+                })
+                .collect();
+            self.deallocate(infos);
+            stacks
+        }
+    }
+}
+
+impl Vm for Hotspot {
+    fn enter(&self) -> Result<(), VmError> {
+        let mut name = *b"glowplug-sampler\0";
+        let mut args =
+            JavaVMAttachArgs { version: JNI_VERSION, name: name.as_mut_ptr().cast(), group: null_mut() };
+        let mut env: *mut std::ffi::c_void = null_mut();
+        // SAFETY: the JVM's own pointer; as a daemon the thread does not keep the JVM alive.
+        let code = unsafe {
+            ((**self.java_vm).AttachCurrentThreadAsDaemon)(self.java_vm, &mut env, (&raw mut args).cast())
+        };
+        if code != 0 || env.is_null() {
+            return Err(VmError::NotAttached(code));
+        }
+        JNI_ENV.set(env.cast());
+        Ok(())
+    }
+
+    fn leave(&self) {
+        JNI_ENV.set(null_mut());
+        // SAFETY: the thread was attached by `enter` and holds no Java frame.
+        unsafe { ((**self.java_vm).DetachCurrentThread)(self.java_vm) };
+    }
+
+    fn threads(&self) -> Vec<FoundThread> {
+        let (Some((jni, env)), Some(structs)) = (self.jni(), &self.structs) else { return Vec::new() };
+        let mut count = 0;
+        let mut threads = null_mut();
+        let mut found = Vec::new();
+        // A listed thread may end and its JavaThread be freed while we look, so that memory is read
+        // through the kernel. Reused memory belongs to a younger thread, whose id it then tells.
+        let Some(memory) = KernelReader::open() else { return found };
+        // SAFETY: a thread that has entered; class and field exist in every release since 1.2; all
+        // local references are dropped.
+        unsafe {
+            let class = (jni.FindClass)(env, c"java/lang/Thread".as_ptr());
+            let eetop = (jni.GetFieldID)(env, class, c"eetop".as_ptr(), c"J".as_ptr());
+            (jni.DeleteLocalRef)(env, class);
+            if eetop.is_null() {
+                (jni.ExceptionClear)(env);
+                return found;
+            }
+            let listed = call(self.table().GetAllThreads, |get| get(self.jvmti, &mut count, &mut threads));
+            if listed != jvmti::JVMTI_ERROR_NONE {
+                return found;
+            }
+            let own_tid = libc::syscall(libc::SYS_gettid) as i32;
+            let mut rows = Vec::with_capacity(count.max(0) as usize);
+            for index in 0..count.max(0) as usize {
+                let thread = *threads.add(index);
+                let java_thread = (jni.GetLongField)(env, thread, eetop) as usize;
+                if let Some(tid) = structs.kernel_tid(&memory, java_thread) {
+                    let reference = ThreadRef((jni.NewGlobalRef)(env, thread) as usize);
+                    rows.push((tid, java_thread, reference));
+                }
+                (jni.DeleteLocalRef)(env, thread);
+            }
+            self.deallocate(threads);
+            // A JNIEnv lies at the same offset in every JavaThread: our own tells it.
+            let offset = rows
+                .iter()
+                .find(|(tid, ..)| *tid == own_tid)
+                .map(|(_, java_thread, _)| (env as usize).wrapping_sub(*java_thread));
+            for (tid, java_thread, reference) in rows {
+                let jni_env = offset.map_or(0, |offset| java_thread.wrapping_add(offset));
+                found.push(FoundThread { tid, jni_env, reference });
+            }
+        }
+        found
+    }
+
+    fn thread_name(&self, thread: ThreadRef) -> Option<String> {
+        let mut info = jvmti::jvmtiThreadInfo::default();
+        // SAFETY: a global reference that we hold; what is returned is freed.
+        unsafe {
+            let get = self.table().GetThreadInfo?;
+            if get(self.jvmti, thread.0 as jthread, &mut info) != jvmti::JVMTI_ERROR_NONE {
+                return None;
+            }
+            if !info.thread_group.is_null() {
+                self.drop_local(info.thread_group);
+            }
+            if !info.context_class_loader.is_null() {
+                self.drop_local(info.context_class_loader);
+            }
+            Some(self.text(info.name))
+        }
+    }
+
+    fn stacks(&self, threads: &[ThreadRef], depth: usize) -> Vec<Option<ThreadStack>> {
+        /// First release whose GetStackTrace is a handshake with one thread (JDK-8233700).
+        const HANDSHAKES_SINCE: u32 = 16;
+        if threads.is_empty() {
+            return Vec::new();
+        }
+        if self.feature >= HANDSHAKES_SINCE {
+            return threads.iter().map(|thread| self.stack_of(*thread, depth)).collect();
+        }
+        self.stacks_in_one_stop(threads, depth)
+    }
+
+    fn method(&self, id: MethodId) -> Option<MethodInfo> {
+        let mut name = null_mut();
+        // SAFETY: JVMTI checks the id; the text is ours to free.
+        let name = unsafe {
+            let get = self.table().GetMethodName?;
+            if get(self.jvmti, id.0 as *mut _, &mut name, null_mut(), null_mut()) != jvmti::JVMTI_ERROR_NONE {
+                return None;
+            }
+            self.text(name)
+        };
+        let (class_signature, file) = self.class_names(id)?;
+        Some(MethodInfo { class_signature, name, file, lines: self.lines(id) })
+    }
+
+    fn release(&self, thread: ThreadRef) {
+        if let Some((jni, env)) = self.jni() {
+            // SAFETY: a global reference that is not used after.
+            unsafe { (jni.DeleteGlobalRef)(env, thread.0 as jobject) };
+        }
+    }
+}
+
+/// `None` for a thread that has not started or has ended.
+fn thread_state(bits: i32) -> Option<ThreadState> {
+    if bits & jvmti::JVMTI_THREAD_STATE_ALIVE == 0 {
+        return None;
+    }
+    Some(if bits & jvmti::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER != 0 {
+        ThreadState::Blocked
+    } else if bits & jvmti::JVMTI_THREAD_STATE_WAITING_WITH_TIMEOUT != 0
+        || bits & jvmti::JVMTI_THREAD_STATE_SLEEPING != 0
+    {
+        ThreadState::TimedWaiting
+    } else if bits & jvmti::JVMTI_THREAD_STATE_WAITING != 0 {
+        ThreadState::Waiting
+    } else if bits & jvmti::JVMTI_THREAD_STATE_IN_NATIVE != 0 {
+        ThreadState::Native
+    } else {
+        ThreadState::Runnable
+    })
+}
+
+/// Calls a slot of JVMTI's table; an empty slot counts as "not available".
+fn call<F>(slot: Option<F>, body: impl FnOnce(F) -> jvmtiError) -> jvmtiError {
+    slot.map_or(jvmtiError::NOT_AVAILABLE, body)
+}
+
+fn check(function: &'static str, error: jvmtiError) -> Result<(), VmError> {
+    if error == jvmti::JVMTI_ERROR_NONE {
+        return Ok(());
+    }
+    Err(VmError::Refused { function, code: error.raw() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thread_states_as_the_jvm_reports_them() {
+        assert_eq!(thread_state(0x291), Some(ThreadState::Waiting), "parked");
+        assert_eq!(thread_state(0x191), Some(ThreadState::Waiting), "Object.wait");
+        assert_eq!(thread_state(0xe1), Some(ThreadState::TimedWaiting), "sleep");
+        assert_eq!(thread_state(0x401), Some(ThreadState::Blocked), "monitor");
+        assert_eq!(thread_state(0x5), Some(ThreadState::Runnable), "running");
+        assert_eq!(thread_state(0x40_0005), Some(ThreadState::Native), "running native");
+        assert_eq!(thread_state(0x2), None, "ended");
+    }
+}

@@ -1,0 +1,264 @@
+//! The tables that HotSpot exports for its serviceability agent: field offsets and flags.
+//!
+//! Source: `vmStructs.cpp` of OpenJDK; the names of the exported symbols are the same from JDK 8 to
+//! 25. Tried on 8, 11, 17, 21 and 25 (2026-11). Offsets move with every release, so they are read,
+//! never assumed; a missing entry makes the caller do without.
+
+use libc::{c_char, c_void};
+use std::ffi::{CStr, CString};
+
+/// The open libjvm and what was read out of it.
+#[derive(Debug)]
+pub(crate) struct VmStructs {
+    /// Offset of the `OSThread*` in a `JavaThread`.
+    pub(crate) os_thread: usize,
+    /// Offset of the kernel thread id in an `OSThread`.
+    pub(crate) thread_id: usize,
+    flags: Option<FlagTable>,
+}
+
+#[derive(Debug)]
+struct FlagTable {
+    first: *const u8,
+    count: usize,
+    stride: usize,
+    name: usize,
+    address: usize,
+}
+
+/// Looks up a symbol of the libjvm that this process runs.
+pub(crate) fn symbol(name: &str) -> *mut c_void {
+    let name = CString::new(name).unwrap_or_default();
+    // SAFETY: both strings are NUL-terminated; RTLD_NOLOAD never loads anything, and the handle of
+    // a library that stays for the life of the process may be leaked.
+    unsafe {
+        let library =
+            libc::dlopen(c"libjvm.so".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_NOW | libc::RTLD_LOCAL);
+        if library.is_null() {
+            return std::ptr::null_mut();
+        }
+        libc::dlsym(library, name.as_ptr())
+    }
+}
+
+impl VmStructs {
+    /// Reads the tables; `None` where this JVM does not have them (not HotSpot).
+    pub(crate) fn read() -> Option<VmStructs> {
+        let fields = Table::open("gHotSpotVMStructs", "gHotSpotVMStructEntry")?;
+        let types = Table::open("gHotSpotVMTypes", "gHotSpotVMTypeEntry")?;
+        let type_name = types.column("TypeName")?;
+        let type_size = types.column("Size")?;
+        let columns = FieldColumns {
+            type_name: fields.column("TypeName")?,
+            field_name: fields.column("FieldName")?,
+            offset: fields.column("Offset")?,
+            address: fields.column("Address")?,
+        };
+
+        let mut os_thread = None;
+        let mut thread_id = None;
+        let mut flags_at = None;
+        let mut flag_count = None;
+        let mut flag_name = None;
+        let mut flag_address = None;
+        let mut flag_type = "JVMFlag";
+        for entry in fields.entries(columns.type_name) {
+            let owner = entry.text(columns.type_name);
+            let field = entry.text(columns.field_name);
+            match (owner, field) {
+                // In JavaThread up to 24, in Thread from 25 on.
+                ("JavaThread" | "Thread", "_osthread") => os_thread = Some(entry.number(columns.offset)),
+                ("OSThread", "_thread_id") => thread_id = Some(entry.number(columns.offset)),
+                // `Flag` up to 8, `JVMFlag` after.
+                ("JVMFlag" | "Flag", "flags") => {
+                    flags_at = Some(entry.number(columns.address));
+                    flag_type = if owner == "Flag" { "Flag" } else { "JVMFlag" };
+                }
+                ("JVMFlag" | "Flag", "numFlags") => flag_count = Some(entry.number(columns.address)),
+                ("JVMFlag" | "Flag", "_name") => flag_name = Some(entry.number(columns.offset)),
+                ("JVMFlag" | "Flag", "_addr") => flag_address = Some(entry.number(columns.offset)),
+                _ => {}
+            }
+        }
+        let stride = types
+            .entries(type_name)
+            .find(|entry| entry.text(type_name) == flag_type)
+            .map(|entry| entry.number(type_size) as usize);
+
+        let flags = match (flags_at, flag_count, stride, flag_name, flag_address) {
+            (Some(at), Some(count), Some(stride), Some(name), Some(address)) if at != 0 && count != 0 => {
+                Some(FlagTable {
+                    // SAFETY: `flags` is a static `Flag*` and `numFlags` a static `size_t` of libjvm.
+                    first: unsafe { *(at as *const *const u8) },
+                    // SAFETY: as above.
+                    count: unsafe { *(count as *const usize) },
+                    stride,
+                    name: name as usize,
+                    address: address as usize,
+                })
+            }
+            _ => None,
+        };
+        Some(VmStructs { os_thread: os_thread? as usize, thread_id: thread_id? as usize, flags })
+    }
+
+    /// Kernel id of the thread whose `JavaThread` is at `java_thread`; `None` if it has none now.
+    pub(crate) fn kernel_tid(&self, memory: &KernelReader, java_thread: usize) -> Option<i32> {
+        let os_thread = memory.word(java_thread.checked_add(self.os_thread)?)?;
+        let tid = memory.word(os_thread.checked_add(self.thread_id)?)? as i32;
+        (java_thread != 0 && os_thread != 0 && tid > 0).then_some(tid)
+    }
+
+    /// Switches a boolean flag of the JVM. Returns false where it does not exist.
+    pub(crate) fn set_bool_flag(&self, name: &str) -> bool {
+        let Some(table) = &self.flags else { return false };
+        for index in 0..table.count {
+            // SAFETY: rows `0..count` of `stride` bytes are libjvm's static flag table; a name is
+            // NULL (the sentinel row) or a static C string, an address is that of the flag's value.
+            unsafe {
+                let row = table.first.add(index * table.stride);
+                let text = *(row.add(table.name) as *const *const c_char);
+                if text.is_null() || CStr::from_ptr(text).to_bytes() != name.as_bytes() {
+                    continue;
+                }
+                let value = *(row.add(table.address) as *const *mut u8);
+                if value.is_null() {
+                    return false;
+                }
+                value.write_volatile(1);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Reads this process's memory through a pipe: the kernel answers EFAULT where we would crash.
+/// (`process_vm_readv` does the same but is refused in many containers.)
+pub(crate) struct KernelReader {
+    from: libc::c_int,
+    to: libc::c_int,
+}
+
+impl KernelReader {
+    pub(crate) fn open() -> Option<KernelReader> {
+        let mut ends = [0; 2];
+        // SAFETY: an array of two for two descriptors.
+        (unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } == 0)
+            .then_some(KernelReader { from: ends[0], to: ends[1] })
+    }
+
+    fn word(&self, address: usize) -> Option<usize> {
+        const WORD: usize = size_of::<usize>();
+        let mut word = 0_usize;
+        // SAFETY: the kernel checks the source address; the target is our own variable. The pipe is
+        // empty before and after, and takes a word whole.
+        unsafe {
+            let written = libc::write(self.to, address as *const c_void, WORD);
+            if written != WORD as isize {
+                if written > 0 {
+                    libc::read(self.from, (&raw mut word).cast(), written as usize);
+                }
+                return None;
+            }
+            (libc::read(self.from, (&raw mut word).cast(), WORD) == WORD as isize).then_some(word)
+        }
+    }
+}
+
+impl Drop for KernelReader {
+    fn drop(&mut self) {
+        // SAFETY: both descriptors are ours and open.
+        unsafe {
+            libc::close(self.from);
+            libc::close(self.to);
+        }
+    }
+}
+
+struct FieldColumns {
+    type_name: usize,
+    field_name: usize,
+    offset: usize,
+    address: usize,
+}
+
+/// One exported table: rows of `stride` bytes, closed by a row whose first name is NULL.
+struct Table {
+    prefix: &'static str,
+    first: *const u8,
+    stride: usize,
+}
+
+impl Table {
+    fn open(table: &str, prefix: &'static str) -> Option<Table> {
+        let at = symbol(table) as *const *const u8;
+        if at.is_null() {
+            return None;
+        }
+        let stride = exported_u64(&format!("{prefix}ArrayStride"))? as usize;
+        // SAFETY: the symbol is a static pointer to the table.
+        let first = unsafe { *at };
+        (!first.is_null()).then_some(Table { prefix, first, stride })
+    }
+
+    fn column(&self, name: &str) -> Option<usize> {
+        Some(exported_u64(&format!("{}{name}Offset", self.prefix))? as usize)
+    }
+
+    fn entries(&self, name_column: usize) -> impl Iterator<Item = Row> + '_ {
+        (0..)
+            // SAFETY: rows follow each other up to and with the closing one, where we stop.
+            .map(|index: usize| Row(unsafe { self.first.add(index * self.stride) }))
+            // SAFETY: the column holds a pointer to a static C string, NULL in the closing row.
+            .take_while(move |row| unsafe { !(*(row.0.add(name_column) as *const *const c_char)).is_null() })
+    }
+}
+
+struct Row(*const u8);
+
+impl Row {
+    fn text(&self, column: usize) -> &'static str {
+        // SAFETY: string columns hold NULL or a pointer to a static C string.
+        unsafe {
+            let text = *(self.0.add(column) as *const *const c_char);
+            if text.is_null() {
+                return "";
+            }
+            CStr::from_ptr(text).to_str().unwrap_or("")
+        }
+    }
+
+    fn number(&self, column: usize) -> u64 {
+        // SAFETY: number columns are `uint64_t` or pointers, 8 bytes wide on the platforms we run on.
+        unsafe { *(self.0.add(column) as *const u64) }
+    }
+}
+
+fn exported_u64(name: &str) -> Option<u64> {
+    let at = symbol(name) as *const u64;
+    if at.is_null() {
+        return None;
+    }
+    // SAFETY: these symbols are static `uint64_t` of libjvm.
+    Some(unsafe { *at })
+}
+
+// SAFETY: the raw pointer leads to libjvm's static flag table, which is never moved or freed.
+unsafe impl Send for VmStructs {}
+// SAFETY: as above; a flag's byte is written volatile and by one thread at start only.
+unsafe impl Sync for VmStructs {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_is_not_there_is_no_word() {
+        let memory = KernelReader::open().expect("a pipe");
+        let here = 0x1234_5678_usize;
+        assert_eq!(memory.word(&raw const here as usize), Some(here));
+        assert_eq!(memory.word(16), None);
+        assert_eq!(memory.word(&raw const here as usize), Some(here), "still in step after a fault");
+    }
+}

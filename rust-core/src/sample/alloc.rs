@@ -1,0 +1,146 @@
+//! Allocation engine: the JVM picks allocations (JEP 331), the allocating thread records its stack.
+
+use super::registry::{Registry, Slot};
+use super::ring::Ring;
+use super::{clock, pack, Frames, RawStack, TaskLabelId, Weight};
+use crate::jvm::{MethodId, RawFrame};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The engine's side on application threads.
+#[derive(Debug)]
+pub struct AllocationSampler {
+    registry: &'static Registry,
+    ring: &'static Ring,
+    depth: usize,
+    /// Mean bytes between samples, as the JVM was told; 0 while off.
+    interval: AtomicU64,
+    taken: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+/// Tag of an allocation record: kind 1 in the upper bits.
+pub(super) const ALLOCATION: u64 = 1 << 36;
+
+const NO_FRAME: RawFrame = RawFrame { method: MethodId(0), bci: 0 };
+
+thread_local! {
+    /// Reused by each thread that allocates much: 16 bytes a frame.
+    static BUFFER: Cell<Option<Box<[RawFrame]>>> = const { Cell::new(None) };
+}
+
+impl AllocationSampler {
+    /// Off until [`set_interval`](Self::set_interval).
+    pub fn new(registry: &'static Registry, ring: &'static Ring, depth: usize) -> AllocationSampler {
+        AllocationSampler {
+            registry,
+            ring,
+            depth,
+            interval: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            nanoseconds: AtomicU64::new(0),
+        }
+    }
+
+    /// The interval that the JVM works with from now on; 0 ignores what still comes.
+    pub fn set_interval(&self, interval: u64) {
+        self.interval.store(interval, Ordering::Relaxed);
+    }
+
+    /// Samples taken and nanoseconds spent since the last call.
+    pub fn take_counts(&self) -> (u64, u64) {
+        (self.taken.swap(0, Ordering::Relaxed), self.nanoseconds.swap(0, Ordering::Relaxed))
+    }
+
+    /// Records one picked allocation of the calling thread.
+    pub fn record(&self, size: u64, walk: &mut dyn FnMut(&mut [RawFrame]) -> usize) {
+        let interval = self.interval.load(Ordering::Relaxed);
+        let Some(thread) = self.registry.current().filter(|_| interval > 0) else { return };
+        if thread.is_own() {
+            return;
+        }
+        let begin = clock::read(libc::CLOCK_MONOTONIC).unwrap_or(0);
+        // A thread that is being torn down has no locals any more: its sample goes.
+        let Ok(buffer) = BUFFER.try_with(Cell::take) else { return };
+        let mut buffer = buffer.unwrap_or_else(|| vec![NO_FRAME; self.depth].into());
+        let count = walk(&mut buffer).min(buffer.len());
+        let bytes = estimated_bytes(size, interval);
+        let objects = (bytes / size.max(1)).max(1);
+        let Some(slot) = self.registry.current_slot() else { return };
+        let head = [bytes, u64::from(slot.0) | u64::from(thread.label().0) << 32, begin, objects];
+        self.ring.write(ALLOCATION, &head, buffer[..count].iter().map(|frame| pack(*frame)), 0);
+        let _ = BUFFER.try_with(|cell| cell.set(Some(buffer)));
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        let end = clock::read(libc::CLOCK_MONOTONIC).unwrap_or(begin);
+        self.nanoseconds.fetch_add(end.saturating_sub(begin), Ordering::Relaxed);
+    }
+}
+
+/// Bytes that a picked object stands for. The JVM picks at exponential distances of mean `interval`,
+/// so an object of `size` bytes is picked with probability `1 - exp(-size / interval)`.
+pub(crate) fn estimated_bytes(size: u64, interval: u64) -> u64 {
+    if size == 0 {
+        return interval;
+    }
+    let picked = -(-(size as f64) / interval as f64).exp_m1();
+    (size as f64 / picked).round() as u64
+}
+
+/// Reads a record that [`AllocationSampler::record`] wrote.
+pub(super) fn read_record(words: &[u64]) -> Option<RawStack> {
+    let [bytes, owner, time, objects, body @ ..] = words else { return None };
+    Some(RawStack {
+        weight: Weight::Alloc { objects: *objects, bytes: *bytes },
+        thread: Slot(*owner as u32),
+        label: TaskLabelId((*owner >> 32) as u32),
+        time: *time,
+        frames: Frames::Whole(body.iter().map(|word| super::unpack(*word)).collect()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::registry::current_tid;
+
+    #[test]
+    fn a_small_object_stands_for_the_interval_and_a_large_one_for_itself() {
+        assert_eq!(estimated_bytes(16, 2 << 20), (2 << 20) + 8);
+        assert_eq!(estimated_bytes(100 << 20, 2 << 20), 100 << 20);
+        // size == interval: 1 / (1 - 1/e) = 1.58198 intervals.
+        assert_eq!(estimated_bytes(1_000_000, 1_000_000), 1_581_977);
+    }
+
+    #[test]
+    fn an_allocation_carries_thread_label_and_frames() {
+        let registry: &'static Registry = Box::leak(Box::new(Registry::new()));
+        let ring: &'static Ring = Box::leak(Box::new(Ring::new(1 << 10)));
+        let sampler = AllocationSampler::new(registry, ring, 100);
+        let mut walk = |frames: &mut [RawFrame]| {
+            frames[0] = RawFrame { method: MethodId(0xabc), bci: 4 };
+            frames[1] = RawFrame { method: MethodId(0xdef), bci: -1 };
+            2
+        };
+        let slot = registry.enroll(current_tid(), 1, crate::jvm::ThreadRef(0)).expect("a slot");
+        registry.label_current(TaskLabelId(3));
+        sampler.record(1000, &mut walk);
+        sampler.set_interval(1 << 20);
+        sampler.record(1000, &mut walk);
+        let mut stacks = Vec::new();
+        ring.drain(|tag, words| {
+            assert_eq!(tag, ALLOCATION);
+            stacks.extend(read_record(words));
+        });
+        assert_eq!(stacks.len(), 1, "nothing is recorded while the engine is off");
+        assert_eq!(stacks[0].weight, Weight::Alloc { objects: 1049, bytes: 1_049_076 });
+        assert_eq!((stacks[0].thread, stacks[0].label), (slot, TaskLabelId(3)));
+        assert_eq!(
+            stacks[0].frames,
+            Frames::Whole(vec![
+                RawFrame { method: MethodId(0xabc), bci: 4 },
+                RawFrame { method: MethodId(0xdef), bci: -1 }
+            ])
+        );
+        registry.dismiss(current_tid());
+    }
+}

@@ -1,0 +1,294 @@
+//! One slot per thread, readable from a signal handler.
+//!
+//! A timer's signal carries slot and generation, so that the handler finds the thread's JNIEnv and
+//! label with one index, and a signal that outlives its thread fails the generation test.
+
+use super::TaskLabelId;
+use crate::jvm::ThreadRef;
+use parking_lot::Mutex;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// Index of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Slot(pub u32);
+
+/// What the engines know of a thread; all of it may be read in a handler.
+#[derive(Debug, Default)]
+pub struct ThreadRecord {
+    /// Odd while a thread owns the slot; goes up at each change of owner.
+    generation: AtomicU32,
+    /// Kernel thread id.
+    tid: AtomicI32,
+    /// JNIEnv of the thread, 0 once it is ending.
+    jni_env: AtomicUsize,
+    /// Global reference to the thread object, 0 where there is none.
+    reference: AtomicUsize,
+    /// Labels of the task that the thread runs.
+    label: AtomicU32,
+    /// Kernel id of the thread's timer plus one; 0 is none (kernel ids begin at 0).
+    timer: AtomicI32,
+    /// CPU nanoseconds that one expiry stands for.
+    interval: AtomicU64,
+    /// The thread is the profiler's own.
+    own: AtomicBool,
+}
+
+impl ThreadRecord {
+    /// Kernel thread id.
+    pub fn tid(&self) -> i32 {
+        self.tid.load(Ordering::Relaxed)
+    }
+
+    /// JNIEnv, 0 where the thread cannot be walked.
+    pub fn jni_env(&self) -> usize {
+        self.jni_env.load(Ordering::Acquire)
+    }
+
+    /// The thread object; whoever sees the thread end releases it.
+    pub fn reference(&self) -> Option<ThreadRef> {
+        Some(ThreadRef(self.reference.load(Ordering::Acquire))).filter(|reference| reference.0 != 0)
+    }
+
+    /// Labels of the task that the thread runs.
+    pub fn label(&self) -> TaskLabelId {
+        TaskLabelId(self.label.load(Ordering::Relaxed))
+    }
+
+    /// CPU nanoseconds that one expiry stands for.
+    pub fn interval(&self) -> u64 {
+        self.interval.load(Ordering::Relaxed)
+    }
+
+    /// True for the profiler's own threads.
+    pub fn is_own(&self) -> bool {
+        self.own.load(Ordering::Relaxed)
+    }
+
+    /// True while the thread's CPU is sampled by a timer.
+    pub fn has_timer(&self) -> bool {
+        self.timer.load(Ordering::Relaxed) != 0
+    }
+
+    pub(super) fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_timer(&self, timer: i32, interval: u64) {
+        self.interval.store(interval, Ordering::Relaxed);
+        self.timer.store(timer + 1, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_interval(&self, interval: u64) {
+        self.interval.store(interval, Ordering::Relaxed);
+    }
+
+    pub(super) fn timer(&self) -> Option<i32> {
+        self.timer.load(Ordering::Relaxed).checked_sub(1).filter(|timer| *timer >= 0)
+    }
+
+    pub(super) fn take_timer(&self) -> Option<i32> {
+        self.timer.swap(0, Ordering::Relaxed).checked_sub(1).filter(|timer| *timer >= 0)
+    }
+}
+
+const CHUNK: usize = 256;
+const CHUNKS: usize = 256;
+
+/// All slots: up to 65 536 threads, in chunks that are never freed.
+#[derive(Debug)]
+pub struct Registry {
+    chunks: [AtomicPtr<[ThreadRecord; CHUNK]>; CHUNKS],
+    book: Mutex<Book>,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    by_tid: HashMap<i32, Slot>,
+    free: Vec<Slot>,
+    /// Slots whose thread has ended, to be reported to the sampler before they are used again.
+    ended: Vec<Slot>,
+    used: u32,
+}
+
+thread_local! {
+    /// The calling thread's slot and generation, `u32::MAX` while unknown.
+    static OWN_SLOT: Cell<(u32, u32)> = const { Cell::new((u32::MAX, 0)) };
+}
+
+impl Registry {
+    /// No threads.
+    pub fn new() -> Registry {
+        Registry { chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS], book: Mutex::default() }
+    }
+
+    /// The record of a slot; `None` if no thread ever had it. Signal-safe.
+    pub fn record(&self, slot: Slot) -> Option<&ThreadRecord> {
+        let chunk = self.chunks.get(slot.0 as usize / CHUNK)?.load(Ordering::Acquire);
+        if chunk.is_null() {
+            return None;
+        }
+        // SAFETY: a chunk is leaked once it is stored, so it lives as long as the process.
+        Some(unsafe { &(*chunk)[slot.0 as usize % CHUNK] })
+    }
+
+    /// Gives a thread a slot and takes over its reference. `Err` gives the reference back: the thread
+    /// has a slot already, or all are taken.
+    pub fn enroll(&self, tid: i32, jni_env: usize, reference: ThreadRef) -> Result<Slot, ThreadRef> {
+        let mut book = self.book.lock();
+        if book.by_tid.contains_key(&tid) {
+            return Err(reference);
+        }
+        self.fill_slot(&mut book, tid, jni_env, reference).ok_or(reference)
+    }
+
+    fn fill_slot(&self, book: &mut Book, tid: i32, jni_env: usize, reference: ThreadRef) -> Option<Slot> {
+        let slot = match book.free.pop() {
+            Some(slot) => slot,
+            None => self.next_slot(book)?,
+        };
+        let record = self.record(slot)?;
+        record.tid.store(tid, Ordering::Relaxed);
+        record.label.store(0, Ordering::Relaxed);
+        record.own.store(false, Ordering::Relaxed);
+        record.reference.store(reference.0, Ordering::Release);
+        record.jni_env.store(jni_env, Ordering::Release);
+        record.generation.fetch_add(1, Ordering::AcqRel);
+        book.by_tid.insert(tid, slot);
+        Some(slot)
+    }
+
+    /// Ends a thread's hold of its slot; returns the record so that the caller deletes the timer.
+    pub fn dismiss(&self, tid: i32) -> Option<&ThreadRecord> {
+        let mut book = self.book.lock();
+        let slot = book.by_tid.remove(&tid)?;
+        let record = self.record(slot)?;
+        // First of all: a handler that still comes must not use an environment that is going away.
+        record.jni_env.store(0, Ordering::Release);
+        record.generation.fetch_add(1, Ordering::AcqRel);
+        book.ended.push(slot);
+        Some(record)
+    }
+
+    /// Slots whose threads have ended since the last call; they are free for new threads from the
+    /// next call on, so whoever keeps something by slot drops it now. With each comes the reference
+    /// that is to be released.
+    pub fn take_ended(&self) -> Vec<(Slot, Option<ThreadRef>)> {
+        let mut book = self.book.lock();
+        let ended = std::mem::take(&mut book.ended);
+        book.free.extend(&ended);
+        ended.into_iter().map(|slot| (slot, self.record(slot).and_then(ThreadRecord::reference))).collect()
+    }
+
+    /// Slots in use now.
+    pub fn live(&self) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = self.book.lock().by_tid.values().copied().collect();
+        slots.sort_unstable_by_key(|slot| slot.0);
+        slots
+    }
+
+    /// The record of a thread by its kernel id.
+    pub fn find(&self, tid: i32) -> Option<&ThreadRecord> {
+        let slot = *self.book.lock().by_tid.get(&tid)?;
+        self.record(slot)
+    }
+
+    /// Sets the labels of the calling thread's task and tells which were there before.
+    pub fn label_current(&self, label: TaskLabelId) -> Option<TaskLabelId> {
+        let record = self.current()?;
+        Some(TaskLabelId(record.label.swap(label.0, Ordering::Relaxed)))
+    }
+
+    /// Marks the calling thread as the profiler's own.
+    pub fn disown_current(&self) -> Option<&ThreadRecord> {
+        let record = self.current()?;
+        record.own.store(true, Ordering::Relaxed);
+        Some(record)
+    }
+
+    /// The calling thread's record.
+    pub fn current(&self) -> Option<&ThreadRecord> {
+        self.record(self.current_slot()?)
+    }
+
+    /// The calling thread's slot.
+    pub fn current_slot(&self) -> Option<Slot> {
+        let (slot, generation) = OWN_SLOT.get();
+        if self.record(Slot(slot)).is_some_and(|record| record.generation() == generation) {
+            return Some(Slot(slot));
+        }
+        let slot = *self.book.lock().by_tid.get(&current_tid())?;
+        OWN_SLOT.set((slot.0, self.record(slot)?.generation()));
+        Some(slot)
+    }
+
+    fn next_slot(&self, book: &mut Book) -> Option<Slot> {
+        let slot = Slot(book.used);
+        let chunk = self.chunks.get(slot.0 as usize / CHUNK)?;
+        if chunk.load(Ordering::Acquire).is_null() {
+            let fresh: Box<[ThreadRecord; CHUNK]> =
+                Box::new(std::array::from_fn(|_| ThreadRecord::default()));
+            chunk.store(Box::into_raw(fresh), Ordering::Release);
+        }
+        book.used += 1;
+        Some(slot)
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Registry::new()
+    }
+}
+
+/// Kernel id of the calling thread. Signal-safe.
+pub(crate) fn current_tid() -> i32 {
+    // SAFETY: no arguments, no failure.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREAD: ThreadRef = ThreadRef(0x77);
+
+    #[test]
+    fn a_slot_is_used_again_only_after_its_end_was_reported() {
+        let registry = Registry::new();
+        let first = registry.enroll(101, 0x10, THREAD).expect("a slot");
+        assert_eq!(registry.enroll(101, 0x10, ThreadRef(9)), Err(ThreadRef(9)), "the same thread");
+        let generation = registry.record(first).expect("record").generation();
+        registry.dismiss(101).expect("it was there");
+        let second = registry.enroll(102, 0x20, THREAD).expect("a slot");
+        assert_ne!(second, first);
+        assert_eq!(registry.take_ended(), vec![(first, Some(THREAD))]);
+        assert_eq!(registry.enroll(103, 0x30, THREAD), Ok(first));
+        assert_eq!(registry.record(first).expect("record").generation(), generation + 2);
+        assert_eq!(registry.live(), vec![first, second]);
+    }
+
+    #[test]
+    fn labels_belong_to_the_calling_thread() {
+        let registry = Registry::new();
+        assert_eq!(registry.label_current(TaskLabelId(7)), None, "not enrolled");
+        let slot = registry.enroll(current_tid(), 1, THREAD).expect("a slot");
+        assert_eq!(registry.label_current(TaskLabelId(7)), Some(TaskLabelId(0)));
+        assert_eq!(registry.record(slot).expect("record").label(), TaskLabelId(7));
+        assert_eq!(registry.label_current(TaskLabelId(0)), Some(TaskLabelId(7)));
+        registry.dismiss(current_tid());
+        assert_eq!(registry.label_current(TaskLabelId(9)), None);
+    }
+
+    #[test]
+    fn more_threads_than_one_chunk_holds() {
+        let registry = Registry::new();
+        for tid in 1..=1_000 {
+            assert_eq!(registry.enroll(tid, 1, THREAD), Ok(Slot(tid as u32 - 1)));
+        }
+        assert!(registry.record(Slot(1_023)).is_some());
+        assert!(registry.record(Slot(1_024)).is_none());
+        assert!(registry.record(Slot(u32::MAX)).is_none());
+    }
+}
