@@ -9,6 +9,7 @@ mod dictionary;
 mod fold;
 mod labels;
 mod merge;
+pub mod names;
 mod status;
 
 pub use cells::{CellKey, Cells, ValueType, Values, VALUE_TYPES};
