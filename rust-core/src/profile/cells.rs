@@ -106,6 +106,13 @@ impl Cells {
         std::mem::take(self)
     }
 
+    /// Moves the values of each label set to the set that `new_set` names.
+    pub fn relabel(&mut self, mut new_set: impl FnMut(LabelSetId) -> LabelSetId) {
+        for ((node, labels), values) in self.take().0 {
+            self.add(node, new_set(labels), &values);
+        }
+    }
+
     /// Number of cells.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -66,6 +66,18 @@ pub struct DictionaryPart {
     pub label_sets: Vec<Vec<(NameId, NameId)>>,
 }
 
+impl DictionaryPart {
+    /// Where the rows end: the base of the part that follows.
+    pub fn end(&self) -> Mark {
+        Mark {
+            strings: self.base.strings + self.strings.len() as u32,
+            frames: self.base.frames + self.frames.len() as u32,
+            nodes: self.base.nodes + self.nodes.len() as u32,
+            label_sets: self.base.label_sets + self.label_sets.len() as u32,
+        }
+    }
+}
+
 /// The tables and their look-ups.
 #[derive(Debug, Clone)]
 pub struct Dictionary {

@@ -15,32 +15,47 @@ pub struct Folded {
 /// Rebuilds `profile` with the heaviest cells only, about half of them; the rest is summed under
 /// one `[folded]` node per label set, so that every total stays as it was. Ids change: whoever
 /// keeps ids of this profile starts anew.
+pub fn fold_smallest(profile: &mut Profile) -> Folded {
+    let folded = fold_cells(&mut profile.dictionary, &mut profile.cells);
+    rebuild(&mut profile.dictionary, &mut [&mut profile.cells]);
+    folded
+}
+
+/// Sums the lighter half of the cells under one `[folded]` node per label set. No id changes, and
+/// no total.
 ///
 /// Weight is CPU + wall / 16 + bytes / 1 KiB: a CPU nanosecond is what a fold must keep first, idle
 /// wall time is plentiful, and allocation weights are bytes.
-pub fn fold_smallest(profile: &mut Profile) -> Folded {
-    let old = std::mem::take(profile);
-    let mut rows = old.cells.sorted();
+pub fn fold_cells(dictionary: &mut Dictionary, cells: &mut Cells) -> Folded {
+    let mut rows = cells.take().sorted();
     rows.sort_by_key(|(_, values)| std::cmp::Reverse(weight(values)));
     let keep = rows.len() / 2;
-    let mut rebuilt =
-        Rebuild { from: &old.dictionary, nodes: FxHashMap::default(), label_sets: FxHashMap::default() };
+    let target = folded_node(dictionary);
     let mut folded = Folded::default();
-    let mut cells = Cells::default();
-    let mut dictionary = Dictionary::default();
     for (index, ((node, labels), values)) in rows.into_iter().enumerate() {
-        let labels = rebuilt.label_set(&mut dictionary, labels);
-        let node = if index < keep {
-            rebuilt.node(&mut dictionary, node)
-        } else {
-            folded.cells += 1;
-            folded.cpu = folded.cpu.saturating_add(values.get(ValueType::Cpu));
-            folded_node(&mut dictionary)
-        };
-        cells.add(node, labels, &values);
+        if index < keep || node == target {
+            cells.add(node, labels, &values);
+            continue;
+        }
+        folded.cells += 1;
+        folded.cpu = folded.cpu.saturating_add(values.get(ValueType::Cpu));
+        cells.add(target, labels, &values);
     }
-    *profile = Profile { dictionary, cells };
     folded
+}
+
+/// Drops every row of the dictionary that no cell needs. Ids change, in `tables` too: whoever keeps
+/// other ids of this dictionary starts anew.
+pub fn rebuild(dictionary: &mut Dictionary, tables: &mut [&mut Cells]) {
+    let old = std::mem::take(dictionary);
+    let mut rebuilt = Rebuild { from: &old, nodes: FxHashMap::default(), label_sets: FxHashMap::default() };
+    for cells in tables {
+        for ((node, labels), values) in cells.take().sorted() {
+            let labels = rebuilt.label_set(dictionary, labels);
+            let node = rebuilt.node(dictionary, node);
+            cells.add(node, labels, &values);
+        }
+    }
 }
 
 fn weight(values: &Values) -> u64 {

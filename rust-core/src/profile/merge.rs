@@ -1,6 +1,8 @@
 //! Brings one dictionary's ids into another.
 
-use super::{Dictionary, DictionaryPart, Frame, FrameId, LabelSetId, Mark, NameId, NodeId};
+use super::{
+    CellKey, Dictionary, DictionaryPart, Frame, FrameId, LabelSetId, Mark, NameId, NodeId, Profile, Values,
+};
 
 /// For each id of a foreign dictionary the id that means the same here.
 #[derive(Debug, Default, Clone)]
@@ -9,6 +11,16 @@ pub struct IdMap {
     frames: Vec<FrameId>,
     nodes: Vec<NodeId>,
     label_sets: Vec<LabelSetId>,
+}
+
+/// Adds the whole of `from` to `into`; `extra` labels are added to every label set.
+pub fn merge(into: &mut Profile, from: &Profile, extra: &[(NameId, NameId)]) {
+    let mut map = IdMap::default();
+    map.extend(&mut into.dictionary, &from.dictionary.since(Mark::default()), extra)
+        .expect("a whole dictionary refers to nothing outside itself");
+    for ((node, labels), values) in from.cells.iter() {
+        into.cells.add(map.nodes[node.0 as usize], map.label_sets[labels.0 as usize], values);
+    }
 }
 
 /// A part that refers to ids that it does not bring and that were not brought before.
@@ -83,6 +95,33 @@ impl IdMap {
     /// The label set here that means the foreign `id`.
     pub fn label_set(&self, id: LabelSetId) -> Result<LabelSetId, UnknownId> {
         self.label_sets.get(id.0 as usize).copied().ok_or(UnknownId)
+    }
+
+    /// The cells under the ids that they have here; all of them, or none.
+    ///
+    /// # Errors
+    /// [`UnknownId`] if one cell's node or label set was never brought.
+    pub fn cells(&self, cells: &[(CellKey, Values)]) -> Result<Vec<(CellKey, Values)>, UnknownId> {
+        cells
+            .iter()
+            .map(|((node, labels), values)| Ok(((self.node(*node)?, self.label_set(*labels)?), *values)))
+            .collect()
+    }
+
+    /// Sends what comes under a label set to another set of the same dictionary.
+    pub fn relabel(&mut self, mut new_set: impl FnMut(LabelSetId) -> LabelSetId) {
+        for set in &mut self.label_sets {
+            *set = new_set(*set);
+        }
+    }
+
+    /// Bytes on the heap.
+    pub fn memory(&self) -> usize {
+        size_of::<u32>()
+            * (self.strings.capacity()
+                + self.frames.capacity()
+                + self.nodes.capacity()
+                + self.label_sets.capacity())
     }
 
     fn name(&self, id: NameId) -> Result<NameId, UnknownId> {

@@ -9,13 +9,14 @@ mod dictionary;
 mod fold;
 mod labels;
 mod merge;
+pub mod names;
 mod status;
 
 pub use cells::{CellKey, Cells, ValueType, Values, VALUE_TYPES};
 pub use dictionary::{Dictionary, DictionaryPart, Frame, FrameId, LabelSetId, Mark, NameId, Node, NodeId};
-pub use fold::{fold_smallest, Folded};
+pub use fold::{fold_cells, fold_smallest, rebuild, Folded};
 pub use labels::{LabelKey, TaskLabels, ThreadState};
-pub use merge::{IdMap, UnknownId};
+pub use merge::{merge, IdMap, UnknownId};
 pub use status::{Engine, Lost, LostCause, ProcessIdentity, ProcessStatus, TaskTotals, Warning};
 
 /// A call tree with the values of its cells.

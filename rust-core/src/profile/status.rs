@@ -58,6 +58,8 @@ pub struct ProcessIdentity {
     pub java: String,
     /// Version of Glowplug.
     pub glowplug: String,
+    /// The jar that the process runs, for the line that names two versions which do not fit.
+    pub jar: String,
     /// When profiling began, Unix nanoseconds by the process's own clock.
     pub started: u64,
     /// One text per engine: `cpu=timers(10ms)`, `alloc=off`.

@@ -4,10 +4,34 @@
 //! since the one before, and the cells that were added since. An executor keeps a delta until it
 //! is acknowledged; the driver drops repeats by (uuid, seq).
 
+mod outbox;
+mod wire;
+
+pub use outbox::{Answered, Outbox, Outgoing};
+pub use wire::{decode, decode_answer, encode, encode_answer, DeltaError};
+
 use crate::profile::{CellKey, DictionaryPart, ProcessIdentity, ProcessStatus, TaskTotals, Values, Warning};
+use std::time::Duration;
 
 /// Version of the wire format; another one is refused.
 pub const PROTOCOL: u32 = 1;
+
+/// No delta is larger, neither as it is sent nor unpacked.
+pub const MAX_DELTA_BYTES: usize = 1 << 20;
+
+/// The last delta of a process goes in pieces of this size: it leaves while the process dies.
+pub const LAST_DELTA_BYTES: usize = 64 << 10;
+
+/// Characters kept of a name.
+pub const MAX_NAME: usize = 1000;
+
+/// Characters kept of a label's value.
+pub const MAX_LABEL: usize = 200;
+
+/// Which period a time belongs to; periods begin at multiples of `interval` since 1970.
+pub fn period_of(time: u64, interval: Duration) -> u64 {
+    time / (interval.as_nanos() as u64).max(1)
+}
 
 /// What a process hands to the driver since the last one.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,10 +42,14 @@ pub struct Delta {
     pub seq: u64,
     /// Counts up when the sender's dictionary started anew: ids of the former epoch mean nothing.
     pub epoch: u32,
-    /// Begin of the time covered, Unix nanoseconds by the driver's clock as far as it is known.
+    /// Begin of the time covered, Unix nanoseconds: by the sender's clock until it is pushed into an
+    /// [`Outbox`], by the driver's once it is decoded and `sent_at` is `None`.
     pub from: u64,
     /// End of the time covered.
     pub to: u64,
+    /// The sender's clock when it sent this, where it did not know the driver's: the times here and
+    /// `process.started` are then the sender's.
+    pub sent_at: Option<u64>,
     /// The process sends no more after this one.
     pub last: bool,
     /// How it ended, on the last one: `shutdown`, `hook`.
