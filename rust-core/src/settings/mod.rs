@@ -4,7 +4,27 @@
 //! setting, where it came from, and what was wrong. One table of keys makes the parser, the start
 //! line and docs/SETTINGS.md.
 
+mod context;
+mod document;
+mod found;
+mod keys;
+mod nearest;
+mod places;
+mod redaction;
+mod resolve;
+mod switches;
+mod values;
+mod wording;
+
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
+use thiserror::Error;
+
+pub use document::document;
+pub use redaction::Redaction;
+pub use resolve::{resolve, Effective, Resolution};
+pub use wording::describe;
 
 /// One raw setting as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +56,48 @@ pub enum Origin {
     Default,
 }
 
+impl Origin {
+    const SPELLINGS: [(Origin, &'static str); 7] = [
+        (Origin::Conf, "conf"),
+        (Origin::Environment, "env"),
+        (Origin::Hadoop, "hadoop"),
+        (Origin::SystemProperty, "system property"),
+        (Origin::Agent, "agent"),
+        (Origin::Driver, "driver"),
+        (Origin::Default, "default"),
+    ];
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spelling = Origin::SPELLINGS.iter().find(|(origin, _)| origin == self);
+        out.pad(spelling.map_or("", |(_, spelling)| spelling))
+    }
+}
+
+impl FromStr for Origin {
+    type Err = UnknownOrigin;
+
+    fn from_str(text: &str) -> Result<Origin, UnknownOrigin> {
+        let known = Origin::SPELLINGS.iter().find(|(_, spelling)| *spelling == text);
+        known.map(|(origin, _)| *origin).ok_or_else(|| UnknownOrigin(text.to_string()))
+    }
+}
+
+/// Java handed over an origin that this core does not know.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("unknown origin of a setting: {0:?}")]
+pub struct UnknownOrigin(String);
+
+/// Something about the settings that the user should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Stable short name, kebab-case: `unknown-key`.
+    pub code: &'static str,
+    /// What is wrong, what is allowed, what is done now. Holds no secret.
+    pub message: String,
+}
+
 /// Which process asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -62,8 +124,10 @@ pub enum Folder {
 /// What will be done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// `Err` says in one sentence why nothing starts here.
+    /// `Err` says in one sentence why nothing is sampled here.
     pub run: Result<(), String>,
+    /// The driver gathers deltas and writes the folder: it is profiled itself, or its executors are.
+    pub gather: bool,
     /// Where the folder goes.
     pub dir: Folder,
     /// First candidate for the extracted library.
@@ -92,4 +156,6 @@ pub struct Settings {
     pub profile_name: Option<String>,
     /// Version that the user gave the profile.
     pub profile_version: Option<String>,
+    /// Profiling group that the user named for CodeGuru.
+    pub profile_group: Option<String>,
 }
