@@ -47,6 +47,8 @@ unsafe impl Sync for Hotspot {}
 thread_local! {
     /// JNIEnv of a thread that has entered.
     static JNI_ENV: Cell<*mut JNIEnv> = const { Cell::new(null_mut()) };
+    /// True if it was `enter` that made the thread known to the JVM.
+    static ATTACHED_HERE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// JNI 1.6, the newest version that JDK 8 knows and that has what we call.
@@ -69,94 +71,6 @@ impl Hotspot {
             return Err(VmError::NoJvmti(code));
         }
         Ok(Hotspot { java_vm, jvmti: jvmti.cast(), structs: VmStructs::read(), feature })
-    }
-
-    /// Finds the walker for signal handlers; `None` where threads cannot be told apart by kernel id
-    /// or the walker is missing.
-    pub fn walker(&self) -> Option<Walker> {
-        self.structs.as_ref()?;
-        Walker::find()
-    }
-
-    /// Makes the JIT keep line information inside inlined code from now on.
-    pub fn debug_non_safepoints(&self) -> bool {
-        self.structs.as_ref().is_some_and(|structs| structs.set_bool_flag("DebugNonSafepoints"))
-    }
-
-    /// Switches on what the signal walker needs: thread and class events, method ids of all loaded
-    /// classes, the range of stubs. Called on the sampler thread, once.
-    ///
-    /// # Errors
-    /// [`VmError::Refused`] with the function that refused.
-    pub fn prepare_walker(&self) -> Result<(), VmError> {
-        for event in [
-            jvmti::JVMTI_EVENT_CLASS_LOAD,
-            jvmti::JVMTI_EVENT_CLASS_PREPARE,
-            jvmti::JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
-        ] {
-            self.notify(event, true)?;
-        }
-        // SAFETY: a live environment; the event was enabled above.
-        check("GenerateEvents", unsafe {
-            call(self.table().GenerateEvents, |generate| {
-                generate(self.jvmti, jvmti::JVMTI_EVENT_DYNAMIC_CODE_GENERATED)
-            })
-        })?;
-        self.for_each_class(|class| {
-            // SAFETY: `class` is a live local reference of this thread.
-            unsafe { events::make_method_ids(self.jvmti, class) }
-        })
-    }
-
-    /// Installs the callbacks and asks to be told of threads that start and end.
-    ///
-    /// # Errors
-    /// [`VmError::Refused`] with the function that refused.
-    pub fn watch_threads(&self) -> Result<(), VmError> {
-        let callbacks = events::callbacks();
-        let size = jvmti::event_callbacks_size_for_feature(self.feature as u16);
-        // SAFETY: a live environment; the JVM copies `size` bytes of the table, which are its prefix.
-        check("SetEventCallbacks", unsafe {
-            call(self.table().SetEventCallbacks, |set| set(self.jvmti, &callbacks, size))
-        })?;
-        self.notify(jvmti::JVMTI_EVENT_THREAD_START, true)?;
-        self.notify(jvmti::JVMTI_EVENT_THREAD_END, true)
-    }
-
-    /// Starts or re-times allocation samples: one each `interval` bytes on average.
-    ///
-    /// # Errors
-    /// [`VmError::Refused`]: before Java 11, or while another agent holds the capability.
-    pub fn sample_allocations(&self, interval: u64) -> Result<(), VmError> {
-        let capabilities = jvmtiCapabilities::for_heap_sampling();
-        // SAFETY: a live environment and a capability set on our stack.
-        check("AddCapabilities", unsafe {
-            call(self.table().AddCapabilities, |add| add(self.jvmti, &capabilities))
-        })?;
-        self.set_allocation_interval(interval)?;
-        self.notify(jvmti::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true)
-    }
-
-    /// Changes the mean number of bytes between allocation samples.
-    ///
-    /// # Errors
-    /// [`VmError::Refused`] if sampling was not started.
-    pub fn set_allocation_interval(&self, interval: u64) -> Result<(), VmError> {
-        let interval = i32::try_from(interval).unwrap_or(i32::MAX);
-        // SAFETY: a live environment.
-        check("SetHeapSamplingInterval", unsafe {
-            call(self.table().SetHeapSamplingInterval, |set| set(self.jvmti, interval))
-        })
-    }
-
-    /// Ends allocation samples and leaves the capability to others.
-    pub fn stop_allocations(&self) {
-        let _ = self.notify(jvmti::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, false);
-        let capabilities = jvmtiCapabilities::for_heap_sampling();
-        // SAFETY: as in `sample_allocations`.
-        let _ = unsafe {
-            call(self.table().RelinquishCapabilities, |relinquish| relinquish(self.jvmti, &capabilities))
-        };
     }
 
     fn notify(&self, event: u32, enable: bool) -> Result<(), VmError> {
@@ -338,10 +252,16 @@ impl Hotspot {
 
 impl Vm for Hotspot {
     fn enter(&self) -> Result<(), VmError> {
+        let mut env: *mut std::ffi::c_void = null_mut();
+        // SAFETY: the JVM's own pointer; writes our own variable.
+        if unsafe { ((**self.java_vm).GetEnv)(self.java_vm, &mut env, JNI_VERSION) } == 0 {
+            JNI_ENV.set(env.cast());
+            ATTACHED_HERE.set(false);
+            return Ok(());
+        }
         let mut name = *b"glowplug-sampler\0";
         let mut args =
             JavaVMAttachArgs { version: JNI_VERSION, name: name.as_mut_ptr().cast(), group: null_mut() };
-        let mut env: *mut std::ffi::c_void = null_mut();
         // SAFETY: the JVM's own pointer; as a daemon the thread does not keep the JVM alive.
         let code = unsafe {
             ((**self.java_vm).AttachCurrentThreadAsDaemon)(self.java_vm, &mut env, (&raw mut args).cast())
@@ -350,13 +270,16 @@ impl Vm for Hotspot {
             return Err(VmError::NotAttached(code));
         }
         JNI_ENV.set(env.cast());
+        ATTACHED_HERE.set(true);
         Ok(())
     }
 
     fn leave(&self) {
         JNI_ENV.set(null_mut());
-        // SAFETY: the thread was attached by `enter` and holds no Java frame.
-        unsafe { ((**self.java_vm).DetachCurrentThread)(self.java_vm) };
+        if ATTACHED_HERE.replace(false) {
+            // SAFETY: the thread was attached by `enter` and holds no Java frame.
+            unsafe { ((**self.java_vm).DetachCurrentThread)(self.java_vm) };
+        }
     }
 
     fn threads(&self) -> Vec<FoundThread> {
@@ -455,6 +378,64 @@ impl Vm for Hotspot {
             // SAFETY: a global reference that is not used after.
             unsafe { (jni.DeleteGlobalRef)(env, thread.0 as jobject) };
         }
+    }
+
+    fn walker(&self) -> Option<Walker> {
+        self.structs.as_ref()?;
+        Walker::find()
+    }
+
+    fn debug_non_safepoints(&self) -> bool {
+        self.structs.as_ref().is_some_and(|structs| structs.set_bool_flag("DebugNonSafepoints"))
+    }
+
+    fn prepare_walker(&self) -> Result<(), VmError> {
+        for event in [
+            jvmti::JVMTI_EVENT_CLASS_LOAD,
+            jvmti::JVMTI_EVENT_CLASS_PREPARE,
+            jvmti::JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
+        ] {
+            self.notify(event, true)?;
+        }
+        // SAFETY: a live environment; the event was enabled above.
+        check("GenerateEvents", unsafe {
+            call(self.table().GenerateEvents, |generate| {
+                generate(self.jvmti, jvmti::JVMTI_EVENT_DYNAMIC_CODE_GENERATED)
+            })
+        })?;
+        self.for_each_class(|class| {
+            // SAFETY: `class` is a live local reference of this thread.
+            unsafe { events::make_method_ids(self.jvmti, class) }
+        })
+    }
+
+    fn watch_threads(&self) -> Result<(), VmError> {
+        let callbacks = events::callbacks();
+        let size = jvmti::event_callbacks_size_for_feature(self.feature as u16);
+        // SAFETY: a live environment; the JVM copies `size` bytes of the table, which are its prefix.
+        check("SetEventCallbacks", unsafe {
+            call(self.table().SetEventCallbacks, |set| set(self.jvmti, &callbacks, size))
+        })?;
+        self.notify(jvmti::JVMTI_EVENT_THREAD_START, true)?;
+        self.notify(jvmti::JVMTI_EVENT_THREAD_END, true)
+    }
+
+    fn sample_allocations(&self, interval: u64) -> Result<(), VmError> {
+        let capabilities = jvmtiCapabilities::for_heap_sampling();
+        // SAFETY: a live environment and a capability set on our stack.
+        check("AddCapabilities", unsafe {
+            call(self.table().AddCapabilities, |add| add(self.jvmti, &capabilities))
+        })?;
+        self.set_allocation_interval(interval)?;
+        self.notify(jvmti::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true)
+    }
+
+    fn set_allocation_interval(&self, interval: u64) -> Result<(), VmError> {
+        let interval = i32::try_from(interval).unwrap_or(i32::MAX);
+        // SAFETY: a live environment.
+        check("SetHeapSamplingInterval", unsafe {
+            call(self.table().SetHeapSamplingInterval, |set| set(self.jvmti, interval))
+        })
     }
 }
 

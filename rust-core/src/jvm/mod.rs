@@ -23,7 +23,7 @@ pub struct MethodId(pub u64);
 pub struct ThreadRef(pub usize);
 
 /// One frame as the JVM tells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RawFrame {
     /// Which method.
     pub method: MethodId,
@@ -100,4 +100,36 @@ pub trait Vm {
 
     /// Gives a reference back.
     fn release(&self, thread: ThreadRef);
+
+    /// Has the JVM tell of threads that start and end, through [`watch`].
+    ///
+    /// # Errors
+    /// [`VmError::Refused`] with the function that refused.
+    fn watch_threads(&self) -> Result<(), VmError>;
+
+    /// The walker for signal handlers; `None` where this JVM has none, or threads cannot be told apart
+    /// by kernel id.
+    fn walker(&self) -> Option<call_trace::Walker>;
+
+    /// Switches on what the signal walker needs: class events, method ids of all loaded classes, the
+    /// range of stubs.
+    ///
+    /// # Errors
+    /// [`VmError::Refused`] with the function that refused.
+    fn prepare_walker(&self) -> Result<(), VmError>;
+
+    /// Makes the JIT keep line information inside inlined code from now on; false where it cannot.
+    fn debug_non_safepoints(&self) -> bool;
+
+    /// Starts allocation samples: one each `interval` bytes on average.
+    ///
+    /// # Errors
+    /// [`VmError::Refused`]: before Java 11, or while another agent holds the capability.
+    fn sample_allocations(&self, interval: u64) -> Result<(), VmError>;
+
+    /// Changes the mean number of bytes between allocation samples.
+    ///
+    /// # Errors
+    /// [`VmError::Refused`] if sampling was not started.
+    fn set_allocation_interval(&self, interval: u64) -> Result<(), VmError>;
 }

@@ -64,6 +64,9 @@ unsafe impl Send for CpuTimers {}
 static ENGINE: AtomicPtr<CpuTimers> = AtomicPtr::new(std::ptr::null_mut());
 
 impl CpuTimers {
+    /// Bytes of the scratch buffers.
+    pub const MEMORY: usize = SCRATCH_BUFFERS * MAX_WALK * size_of::<CallFrame>();
+
     /// Builds the engine and installs its handler on a free real-time signal. SIGPROF is left alone:
     /// JFR's CPU-time sampling (25) and other profilers want it.
     ///

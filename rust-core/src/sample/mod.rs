@@ -67,6 +67,16 @@ pub enum Frames {
     NoScratch,
 }
 
+/// Blocks all signals on the calling thread: a profiler's thread must not run others' handlers.
+pub fn block_signals() {
+    // SAFETY: fills and passes our own set.
+    unsafe {
+        let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), std::ptr::null_mut());
+    }
+}
+
 /// Reads one record of the ring; `None` for one that this version does not write.
 pub fn read_record(tag: u64, words: &[u64]) -> Option<RawStack> {
     if tag & alloc::ALLOCATION != 0 {

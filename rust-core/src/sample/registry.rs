@@ -109,6 +109,9 @@ struct Book {
     free: Vec<Slot>,
     /// Slots whose thread has ended, to be reported to the sampler before they are used again.
     ended: Vec<Slot>,
+    /// Ended and reported; the ring may still hold their samples until the next report.
+    cooling: Vec<Slot>,
+    abandoned: Vec<ThreadRef>,
     used: u32,
 }
 
@@ -177,8 +180,19 @@ impl Registry {
     pub fn take_ended(&self) -> Vec<(Slot, Option<ThreadRef>)> {
         let mut book = self.book.lock();
         let ended = std::mem::take(&mut book.ended);
-        book.free.extend(&ended);
+        let cooled = std::mem::replace(&mut book.cooling, ended.clone());
+        book.free.extend(cooled);
         ended.into_iter().map(|slot| (slot, self.record(slot).and_then(ThreadRecord::reference))).collect()
+    }
+
+    /// Takes a reference that nobody needs, to be released by the sampler.
+    pub fn abandon(&self, reference: ThreadRef) {
+        self.book.lock().abandoned.push(reference);
+    }
+
+    /// References to be released.
+    pub fn take_abandoned(&self) -> Vec<ThreadRef> {
+        std::mem::take(&mut self.book.lock().abandoned)
     }
 
     /// Slots in use now.
@@ -264,9 +278,11 @@ mod tests {
         let second = registry.enroll(102, 0x20, THREAD).expect("a slot");
         assert_ne!(second, first);
         assert_eq!(registry.take_ended(), vec![(first, Some(THREAD))]);
-        assert_eq!(registry.enroll(103, 0x30, THREAD), Ok(first));
+        assert_eq!(registry.enroll(103, 0x30, THREAD), Ok(Slot(2)), "its samples may still be in the ring");
+        assert_eq!(registry.take_ended(), []);
+        assert_eq!(registry.enroll(104, 0x40, THREAD), Ok(first));
         assert_eq!(registry.record(first).expect("record").generation(), generation + 2);
-        assert_eq!(registry.live(), vec![first, second]);
+        assert_eq!(registry.live(), vec![first, second, Slot(2)]);
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub struct Sweeper {
     threads: Vec<Option<Seen>>,
     excluded: Vec<String>,
     last: Option<u64>,
+    look_at_all: bool,
 }
 
 #[derive(Debug)]
@@ -63,7 +64,10 @@ impl Sweeper {
     }
 
     /// Forgets threads that have ended and gives their references back.
-    pub fn forget_ended(&mut self, vm: &dyn Vm, registry: &Registry) {
+    pub fn forget_ended(&mut self, vm: &dyn Vm, registry: &Registry, mut each: impl FnMut(Slot)) {
+        for reference in registry.take_abandoned() {
+            vm.release(reference);
+        }
         for (slot, reference) in registry.take_ended() {
             if let Some(seen) = self.threads.get_mut(slot.0 as usize) {
                 *seen = None;
@@ -71,7 +75,13 @@ impl Sweeper {
             if let Some(reference) = reference {
                 vm.release(reference);
             }
+            each(slot);
         }
+    }
+
+    /// The next sweep looks at every thread, also at those that have not run.
+    pub fn look_at_all(&mut self) {
+        self.look_at_all = true;
     }
 
     /// The time until now counts for nothing: sampling was off.
@@ -93,6 +103,7 @@ impl Sweeper {
         let elapsed = now.saturating_sub(self.last.unwrap_or(now));
         self.last = Some(now);
 
+        let look_at_all = std::mem::take(&mut self.look_at_all);
         let mut look = Vec::new();
         let mut charge = Vec::new();
         for slot in registry.live() {
@@ -107,7 +118,7 @@ impl Sweeper {
             let is_new = before.is_none();
             // A thread that was never seen is charged from its beginning only if we were there.
             let used = cpu.saturating_sub(before.unwrap_or(if elapsed == 0 { cpu } else { 0 }));
-            if is_new || used > 0 {
+            if is_new || used > 0 || look_at_all {
                 self.refresh_name(vm, now, slot, reference, cpu, sink);
                 look.push((slot, reference));
             }
@@ -215,6 +226,24 @@ mod tests {
             None
         }
         fn release(&self, _: ThreadRef) {}
+        fn watch_threads(&self) -> Result<(), VmError> {
+            Ok(())
+        }
+        fn walker(&self) -> Option<crate::jvm::call_trace::Walker> {
+            None
+        }
+        fn prepare_walker(&self) -> Result<(), VmError> {
+            Ok(())
+        }
+        fn debug_non_safepoints(&self) -> bool {
+            false
+        }
+        fn sample_allocations(&self, _: u64) -> Result<(), VmError> {
+            Ok(())
+        }
+        fn set_allocation_interval(&self, _: u64) -> Result<(), VmError> {
+            Ok(())
+        }
     }
 
     #[derive(Default)]

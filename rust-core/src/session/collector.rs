@@ -1,0 +1,356 @@
+//! Folds samples into the call tree, on the sampler thread.
+
+use super::labels::LabelTable;
+use crate::facts;
+use crate::jvm::{MethodId, RawFrame, ThreadStack, Vm};
+use crate::profile::names::{fold_thread_name, function_name};
+use crate::profile::{
+    Cells, Dictionary, Engine, Frame, FrameId, LabelKey, LabelSetId, Lost, LostCause, NameId, NodeId,
+    Profile, ThreadState, ValueType, Values,
+};
+use crate::sample::registry::{Registry, Slot};
+use crate::sample::runtime::RuntimeCpu;
+use crate::sample::sweep::SweepSink;
+use crate::sample::{Frames, RawStack, TaskLabelId, Weight};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// The tree of this process, and what is needed to grow it.
+pub(crate) struct Collector {
+    vm: Arc<dyn Vm + Send + Sync>,
+    registry: &'static Registry,
+    labels: Arc<LabelTable>,
+    profile: Profile,
+    epoch: u32,
+    methods: FxHashMap<MethodId, Method>,
+    frames: FxHashMap<RawFrame, FrameId>,
+    label_sets: FxHashMap<(TaskLabelId, NameId, Option<ThreadState>), LabelSetId>,
+    threads: Vec<Thread>,
+    samples: [u64; ENGINES.len()],
+    lost: FxHashMap<LostCause, u64>,
+}
+
+const ENGINES: [Engine; 4] = [Engine::Cpu, Engine::Wall, Engine::Alloc, Engine::Runtime];
+
+#[derive(Debug, Clone)]
+struct Method {
+    function: NameId,
+    file: NameId,
+    lines: Arc<[(i32, u32)]>,
+}
+
+/// What a thread did when it was last seen to change.
+#[derive(Debug, Clone, Default)]
+struct Thread {
+    name: Option<NameId>,
+    node: Option<NodeId>,
+    state: Option<ThreadState>,
+    /// The stack is one of a thread that waits for work.
+    waits_for_work: bool,
+    label: TaskLabelId,
+    wall: u64,
+}
+
+impl Collector {
+    pub(crate) fn new(
+        vm: Arc<dyn Vm + Send + Sync>,
+        registry: &'static Registry,
+        labels: Arc<LabelTable>,
+    ) -> Collector {
+        Collector {
+            vm,
+            registry,
+            labels,
+            profile: Profile::default(),
+            epoch: 1,
+            methods: FxHashMap::default(),
+            frames: FxHashMap::default(),
+            label_sets: FxHashMap::default(),
+            threads: Vec::new(),
+            samples: [0; ENGINES.len()],
+            lost: FxHashMap::default(),
+        }
+    }
+
+    /// Folds one sample of the ring.
+    pub(crate) fn add(&mut self, stack: &RawStack) {
+        let (engine, values) = match stack.weight {
+            Weight::Cpu(nanoseconds) => (Engine::Cpu, Values::cpu(1, nanoseconds)),
+            Weight::Alloc { objects, bytes } => {
+                let mut values = Values::of(ValueType::AllocObjects, objects);
+                values.add(&Values::of(ValueType::AllocSpace, bytes));
+                (Engine::Alloc, values)
+            }
+        };
+        self.samples[engine as usize] += 1;
+        let node = match &stack.frames {
+            Frames::Whole(frames) => self.node(frames, &[]),
+            Frames::Cut { frames, leaf } => self.node(&frames[..*leaf], &frames[*leaf..]),
+            Frames::NotWalkable(_) => {
+                self.lose(LostCause::NotWalkable, 1);
+                self.root("[unknown]")
+            }
+            Frames::NoScratch => {
+                self.lose(LostCause::NoScratch, 1);
+                self.root("[unknown]")
+            }
+        };
+        let set = self.label_set(stack.thread, stack.label, None);
+        self.profile.cells.add(node, set, &values);
+    }
+
+    /// The thread in this slot has ended.
+    pub(crate) fn forget(&mut self, slot: Slot) {
+        self.thread(slot);
+        self.flush_wall(slot.0 as usize);
+        *self.thread(slot) = Thread::default();
+    }
+
+    /// Charges CPU of a thread that is not Java's.
+    pub(crate) fn add_runtime(&mut self, cpu: &RuntimeCpu) {
+        self.samples[Engine::Runtime as usize] += 1;
+        let node = self.root(cpu.root);
+        let thread = self.profile.dictionary.name(&fold_thread_name(cpu.thread));
+        let set = self.label_set_of(TaskLabelId(0), thread, None);
+        self.profile.cells.add(node, set, &Values::of(ValueType::Cpu, cpu.nanoseconds));
+    }
+
+    /// Charges CPU whose stacks were lost with a full ring.
+    pub(crate) fn add_lost(&mut self, count: u64, nanoseconds: u64) {
+        self.lose(LostCause::RingFull, count);
+        let node = self.root("[unknown]");
+        self.profile.cells.add(node, Dictionary::NO_LABELS, &Values::of(ValueType::Cpu, nanoseconds));
+    }
+
+    /// Takes the values since the last call; the dictionary goes on growing.
+    pub(crate) fn take_cells(&mut self) -> Cells {
+        for index in 0..self.threads.len() {
+            self.flush_wall(index);
+        }
+        self.profile.cells.take()
+    }
+
+    pub(crate) fn dictionary(&self) -> &Dictionary {
+        &self.profile.dictionary
+    }
+
+    /// Number of the present dictionary, from 1.
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Starts with an empty dictionary; all values must have been taken.
+    pub(crate) fn start_epoch(&mut self) {
+        self.profile = Profile::default();
+        self.epoch += 1;
+        self.methods.clear();
+        self.frames.clear();
+        self.label_sets.clear();
+        self.threads.clear();
+    }
+
+    /// Samples by engine since the start of the process.
+    pub(crate) fn samples(&self) -> Vec<(Engine, u64)> {
+        ENGINES.into_iter().zip(self.samples).collect()
+    }
+
+    /// Losses by cause since the start of the process.
+    pub(crate) fn lost(&self) -> Vec<Lost> {
+        let mut lost: Vec<Lost> =
+            self.lost.iter().map(|(cause, count)| Lost { cause: *cause, count: *count }).collect();
+        lost.sort_by_key(|lost| lost.cause);
+        lost
+    }
+
+    /// Estimated bytes on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        const ROW: usize = 24;
+        self.profile.dictionary.memory()
+            + self.profile.cells.memory()
+            + self.frames.len() * ROW
+            + self.methods.values().map(|method| 3 * ROW + method.lines.len() * 8).sum::<usize>()
+    }
+
+    /// The node of a stack given leaf first; `root_side` is set where the middle was cut out.
+    fn node(&mut self, leaf_side: &[RawFrame], root_side: &[RawFrame]) -> NodeId {
+        let mut node = Dictionary::ROOT;
+        for frame in root_side.iter().rev() {
+            let frame = self.frame(*frame);
+            node = self.profile.dictionary.child(node, frame);
+        }
+        if !root_side.is_empty() {
+            node = self.bracketed(node, "[truncated]");
+        }
+        for frame in leaf_side.iter().rev() {
+            let frame = self.frame(*frame);
+            node = self.profile.dictionary.child(node, frame);
+        }
+        node
+    }
+
+    fn root(&mut self, name: &str) -> NodeId {
+        self.bracketed(Dictionary::ROOT, name)
+    }
+
+    fn bracketed(&mut self, parent: NodeId, name: &str) -> NodeId {
+        let dictionary = &mut self.profile.dictionary;
+        let function = dictionary.name(name);
+        let frame = dictionary.frame(Frame { function, file: NameId(0), line: 0 });
+        dictionary.child(parent, frame)
+    }
+
+    fn frame(&mut self, raw: RawFrame) -> FrameId {
+        if let Some(known) = self.frames.get(&raw) {
+            return *known;
+        }
+        let method = self.method(raw.method);
+        let after = method.lines.partition_point(|(start, _)| *start <= raw.bci);
+        let line = match after.checked_sub(1) {
+            Some(index) if raw.bci >= 0 => method.lines[index].1,
+            _ => 0,
+        };
+        let frame = Frame { function: method.function, file: method.file, line };
+        let id = self.profile.dictionary.frame(frame);
+        self.frames.insert(raw, id);
+        id
+    }
+
+    fn method(&mut self, id: MethodId) -> Method {
+        if let Some(known) = self.methods.get(&id) {
+            return known.clone();
+        }
+        let dictionary = &mut self.profile.dictionary;
+        let method = match self.vm.method(id) {
+            Some(info) => Method {
+                function: dictionary.name(&function_name(&info.class_signature, &info.name)),
+                file: dictionary.name(info.file.as_deref().unwrap_or("")),
+                lines: info.lines.into(),
+            },
+            None => {
+                *self.lost.entry(LostCause::NameLost).or_default() += 1;
+                let function = dictionary.name("[unknown]");
+                Method { function, file: NameId(0), lines: Arc::new([]) }
+            }
+        };
+        self.methods.insert(id, method.clone());
+        method
+    }
+
+    fn label_set(&mut self, slot: Slot, label: TaskLabelId, state: Option<ThreadState>) -> LabelSetId {
+        let name = match self.thread(slot).name {
+            Some(name) => name,
+            None => {
+                let reference = self.registry.record(slot).and_then(|record| record.reference());
+                let name = reference.and_then(|thread| self.vm.thread_name(thread)).unwrap_or_default();
+                self.set_name(slot, &name)
+            }
+        };
+        self.label_set_of(label, name, state)
+    }
+
+    fn label_set_of(&mut self, label: TaskLabelId, thread: NameId, state: Option<ThreadState>) -> LabelSetId {
+        if let Some(known) = self.label_sets.get(&(label, thread, state)) {
+            return *known;
+        }
+        let dictionary = &mut self.profile.dictionary;
+        let mut pairs = vec![(dictionary.name(LabelKey::Thread.as_str()), thread)];
+        if let Some(state) = state {
+            pairs.push((dictionary.name(LabelKey::ThreadState.as_str()), dictionary.name(state.as_str())));
+        }
+        if let Some(labels) = self.labels.labels(label) {
+            for (key, value) in &labels.0 {
+                pairs.push((dictionary.name(key), dictionary.name(value)));
+            }
+        }
+        let set = dictionary.label_set(&pairs);
+        self.label_sets.insert((label, thread, state), set);
+        set
+    }
+
+    fn set_name(&mut self, slot: Slot, name: &str) -> NameId {
+        let name = self.profile.dictionary.name(&fold_thread_name(name));
+        self.thread(slot).name = Some(name);
+        name
+    }
+
+    fn thread(&mut self, slot: Slot) -> &mut Thread {
+        let index = slot.0 as usize;
+        if self.threads.len() <= index {
+            self.threads.resize_with(index + 1, Thread::default);
+        }
+        &mut self.threads[index]
+    }
+
+    fn flush_wall(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        let wall = std::mem::take(&mut thread.wall);
+        let (Some(node), Some(state)) = (thread.node, thread.state) else { return };
+        if wall == 0 {
+            return;
+        }
+        let label = thread.label;
+        // A thread that runs a task is never idle, whatever it waits for.
+        let state = if thread.waits_for_work && label == TaskLabelId(0) { ThreadState::Idle } else { state };
+        let set = self.label_set(Slot(index as u32), label, Some(state));
+        self.profile.cells.add(node, set, &Values::of(ValueType::Wall, wall));
+    }
+
+    fn lose(&mut self, cause: LostCause, count: u64) {
+        *self.lost.entry(cause).or_default() += count;
+    }
+}
+
+impl SweepSink for Collector {
+    fn named(&mut self, slot: Slot, name: &str) {
+        let index = slot.0 as usize;
+        self.thread(slot);
+        self.flush_wall(index);
+        self.set_name(slot, name);
+    }
+
+    fn changed(&mut self, slot: Slot, stack: Option<&ThreadStack>) {
+        self.thread(slot);
+        self.flush_wall(slot.0 as usize);
+        let (node, state, waits_for_work) = match stack {
+            Some(stack) if !stack.frames.is_empty() => {
+                let node = self.node(&stack.frames, &[]);
+                (node, stack.state, self.waits_for_work(stack))
+            }
+            // A thread with no Java frame: it starts, ends, or is the JVM's own.
+            Some(stack) => (self.root("[VM]"), stack.state, false),
+            None => (self.root("[unknown]"), ThreadState::Runnable, false),
+        };
+        let thread = self.thread(slot);
+        (thread.node, thread.state, thread.waits_for_work) = (Some(node), Some(state), waits_for_work);
+    }
+
+    fn wall(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64) {
+        self.samples[Engine::Wall as usize] += 1;
+        if self.thread(slot).label != label {
+            self.flush_wall(slot.0 as usize);
+            self.thread(slot).label = label;
+        }
+        self.thread(slot).wall += nanoseconds;
+    }
+
+    fn cpu(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64) {
+        self.samples[Engine::Cpu as usize] += 1;
+        let node = match self.thread(slot).node {
+            Some(node) => node,
+            None => self.root("[unknown]"),
+        };
+        let set = self.label_set(slot, label, None);
+        self.profile.cells.add(node, set, &Values::cpu(1, nanoseconds));
+    }
+}
+
+impl Collector {
+    fn waits_for_work(&mut self, stack: &ThreadStack) -> bool {
+        if !matches!(stack.state, ThreadState::Waiting | ThreadState::TimedWaiting | ThreadState::Native) {
+            return false;
+        }
+        let functions: Vec<NameId> =
+            stack.frames.iter().map(|frame| self.method(frame.method).function).collect();
+        facts::is_idle_stack(functions.iter().map(|name| self.profile.dictionary.text(*name)))
+    }
+}

@@ -1,0 +1,315 @@
+//! Which engines run in this JVM, why these, and how they are set going.
+
+use super::{Plan, Shared};
+use crate::facts;
+use crate::jvm::{self, EventSink, RawFrame, ThreadRef, Watched};
+use crate::profile::Warning;
+use crate::sample::alloc::AllocationSampler;
+use crate::sample::cpu::{CpuTimers, TimerError};
+use crate::sample::registry::{current_tid, Registry};
+use once_cell::sync::OnceCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How CPU time is measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CpuEngine {
+    /// Per-thread timers; each thread records its own stack.
+    Timers,
+    /// The sampler thread walks the stacks, for the reason given.
+    Sampler(String),
+    /// Switched off.
+    Off,
+}
+
+/// What was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Engines {
+    cpu: CpuEngine,
+    debug_non_safepoints: bool,
+    allocations: Result<(), String>,
+}
+
+/// One engine in words, for the start line and the summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineReport {
+    /// `cpu=timers(10ms)`.
+    pub text: String,
+    /// Why it is this one, where that is not what was asked for.
+    pub reason: Option<String>,
+}
+
+/// What decides about the CPU engine.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// Feature release of the JDK: 8, 17, …
+    pub feature: u32,
+    /// `amd64` or `aarch64`.
+    pub arch: &'static str,
+    /// The JVM has the walker and the tables that signals need.
+    pub has_walker: bool,
+    /// What came of the attempt to make a timer.
+    pub timer: Result<(), TimerError>,
+}
+
+impl Engines {
+    /// Chooses for this machine.
+    pub fn choose(plan: &Plan, machine: &Machine) -> Engines {
+        let fact = facts::jdk(machine.feature);
+        let cpu = match (plan.cpu_interval, &machine.timer) {
+            (None, _) => CpuEngine::Off,
+            _ if machine.arch != "x86_64" => {
+                CpuEngine::Sampler(format!("per-thread timers are not proved on {} yet", machine.arch))
+            }
+            _ if !fact.timers => {
+                CpuEngine::Sampler(format!("per-thread timers are not proved on JDK {} yet", machine.feature))
+            }
+            _ if !machine.has_walker => CpuEngine::Sampler(
+                "this JVM does not export AsyncGetCallTrace and its field tables (not HotSpot?)".to_owned(),
+            ),
+            (_, Err(error)) => CpuEngine::Sampler(error.to_string()),
+            (_, Ok(())) => CpuEngine::Timers,
+        };
+        /// JEP 331: sampled allocation events.
+        const ALLOCATIONS_SINCE: u32 = 11;
+        let allocations = if machine.feature >= ALLOCATIONS_SINCE {
+            Ok(())
+        } else {
+            Err(format!("JDK {} has no sampled allocation events (11 and newer have)", machine.feature))
+        };
+        Engines { cpu, debug_non_safepoints: fact.debug_non_safepoints, allocations }
+    }
+
+    /// Each engine in words.
+    pub fn describe(&self, plan: &Plan) -> Vec<EngineReport> {
+        let report = |text: String, reason: Option<String>| EngineReport { text, reason };
+        let interval = plan.cpu_interval.map(duration).unwrap_or_default();
+        vec![
+            match &self.cpu {
+                CpuEngine::Timers => report(format!("cpu=timers({interval})"), None),
+                CpuEngine::Sampler(why) => {
+                    report(format!("cpu=sampler-thread({interval})"), Some(why.clone()))
+                }
+                CpuEngine::Off => report("cpu=off".to_owned(), None),
+            },
+            report(
+                plan.wall_interval
+                    .map_or("wall=off".to_owned(), |interval| format!("wall=sweep({})", duration(interval))),
+                None,
+            ),
+            match (plan.alloc_interval, &self.allocations) {
+                (None, _) => report("alloc=off".to_owned(), None),
+                (Some(interval), Ok(())) => report(format!("alloc=jvmti({})", size(interval)), None),
+                (Some(_), Err(why)) => report("alloc=off".to_owned(), Some(why.clone())),
+            },
+            report(if plan.cpu_interval.is_some() { "runtime=on" } else { "runtime=off" }.to_owned(), None),
+        ]
+    }
+
+    /// Has the JVM tell of threads, and enrolls those that run. On a thread that is in the JVM.
+    ///
+    /// # Errors
+    /// A sentence; nothing is profiled then.
+    pub(crate) fn watch(&self, shared: &Shared) -> Result<(), String> {
+        static WALKER: OnceCell<Option<jvm::call_trace::Walker>> = OnceCell::new();
+        let walker = match self.cpu {
+            CpuEngine::Timers => WALKER.get_or_init(|| shared.vm.walker()).as_ref(),
+            CpuEngine::Sampler(_) | CpuEngine::Off => None,
+        };
+        if let Some(walker) = walker {
+            match CpuTimers::install(shared.registry, shared.ring, walker, shared.plan().depth) {
+                Some(timers) => {
+                    let _ = shared.timers.set(timers);
+                }
+                None => shared.warn(Warning {
+                    code: "no-free-signal".to_owned(),
+                    message: "no real-time signal is free; CPU is sampled by the sampler thread instead"
+                        .to_owned(),
+                }),
+            }
+        }
+        let sink = Box::leak(Box::new(Events {
+            registry: shared.registry,
+            timers: shared.timers(),
+            allocations: shared.allocations,
+            refused: AtomicBool::new(false),
+        }));
+        jvm::watch(Watched { sink, walker });
+        shared.vm.watch_threads().map_err(|error| error.to_string())?;
+        for thread in shared.vm.threads() {
+            if let Err(reference) = shared.registry.enroll(thread.tid, thread.jni_env, thread.reference) {
+                shared.vm.release(reference);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the engines going; the slow part of a start, on the sampler thread.
+    pub(crate) fn start(&self, shared: &Shared) {
+        if let (Some(timers), Some(interval)) = (shared.timers(), shared.plan().cpu_interval) {
+            if self.debug_non_safepoints {
+                shared.vm.debug_non_safepoints();
+            }
+            match shared.vm.prepare_walker() {
+                Ok(()) => self.arm_all(shared, timers, interval),
+                Err(error) => shared.warn(Warning {
+                    code: "walker-not-prepared".to_owned(),
+                    message: format!("{error}; CPU is sampled by the sampler thread instead"),
+                }),
+            }
+        }
+        if let (Some(interval), Ok(())) = (shared.plan().alloc_interval, &self.allocations) {
+            match shared.vm.sample_allocations(interval) {
+                Ok(()) => shared.allocations.set_interval(interval),
+                Err(error) => shared.warn(Warning {
+                    code: "allocations-not-sampled".to_owned(),
+                    message: format!(
+                        "{error} (another agent may hold the capability); allocations are not profiled"
+                    ),
+                }),
+            }
+        }
+    }
+
+    fn arm_all(&self, shared: &Shared, timers: &'static CpuTimers, interval: Duration) {
+        timers.start(interval.as_nanos() as u64);
+        let mut refused = None;
+        for slot in shared.registry.live() {
+            match timers.arm(slot) {
+                Ok(()) | Err(TimerError::Gone) => {}
+                Err(error) => refused = Some(error),
+            }
+        }
+        if let Some(error) = refused {
+            shared.warn(Warning {
+                code: "timer-refused".to_owned(),
+                message: format!(
+                    "{error}; threads without a timer are sampled by the sampler thread instead"
+                ),
+            });
+        }
+    }
+}
+
+/// What application threads tell.
+struct Events {
+    registry: &'static Registry,
+    timers: Option<&'static CpuTimers>,
+    allocations: &'static AllocationSampler,
+    refused: AtomicBool,
+}
+
+impl EventSink for Events {
+    fn thread_started(&self, jni_env: usize, reference: &dyn Fn() -> ThreadRef) {
+        if super::IS_SAMPLER.get() {
+            return;
+        }
+        let slot = match self.registry.enroll(current_tid(), jni_env, reference()) {
+            Ok(slot) => slot,
+            Err(reference) => return self.registry.abandon(reference),
+        };
+        if let Some(Err(TimerError::SignalLimit)) = self.timers.map(|timers| timers.arm(slot)) {
+            self.refused.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn thread_ended(&self) {
+        let Some(record) = self.registry.dismiss(current_tid()) else { return };
+        if let Some(timers) = self.timers {
+            timers.disarm(record);
+        }
+    }
+
+    fn allocated(&self, size: u64, walk: &mut dyn FnMut(&mut [RawFrame]) -> usize) {
+        self.allocations.record(size, walk);
+    }
+}
+
+fn duration(interval: Duration) -> String {
+    let nanoseconds = interval.as_nanos();
+    match nanoseconds {
+        _ if nanoseconds % 1_000_000_000 == 0 => format!("{}s", nanoseconds / 1_000_000_000),
+        _ if nanoseconds % 1_000_000 == 0 => format!("{}ms", nanoseconds / 1_000_000),
+        _ => format!("{}us", nanoseconds / 1_000),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        _ if bytes % (1 << 20) == 0 => format!("{}MiB", bytes >> 20),
+        _ if bytes % (1 << 10) == 0 => format!("{}KiB", bytes >> 10),
+        _ => format!("{bytes}B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            cpu_interval: Some(Duration::from_millis(10)),
+            wall_interval: Some(Duration::from_millis(50)),
+            alloc_interval: Some(2 << 20),
+            depth: 1000,
+            threads_exclude: Vec::new(),
+            overhead_limit: 0.01,
+            memory_limit: 12 << 20,
+            report_interval: Duration::from_secs(300),
+        }
+    }
+
+    fn machine(feature: u32) -> Machine {
+        Machine { feature, arch: "x86_64", has_walker: true, timer: Ok(()) }
+    }
+
+    fn described(plan: &Plan, machine: &Machine) -> Vec<String> {
+        let engines = Engines::choose(plan, machine);
+        engines
+            .describe(plan)
+            .into_iter()
+            .map(|report| match report.reason {
+                Some(reason) => format!("{} because {reason}", report.text),
+                None => report.text,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn seventeen_has_everything() {
+        assert_eq!(
+            described(&plan(), &machine(17)),
+            ["cpu=timers(10ms)", "wall=sweep(50ms)", "alloc=jvmti(2MiB)", "runtime=on"]
+        );
+    }
+
+    #[test]
+    fn eight_and_arm_run_on_the_sampler_thread_and_say_why() {
+        assert_eq!(
+            described(&plan(), &machine(8))[..3],
+            [
+                "cpu=sampler-thread(10ms) because per-thread timers are not proved on JDK 8 yet",
+                "wall=sweep(50ms)",
+                "alloc=off because JDK 8 has no sampled allocation events (11 and newer have)",
+            ]
+        );
+        assert_eq!(
+            described(&plan(), &Machine { arch: "aarch64", ..machine(17) })[0],
+            "cpu=sampler-thread(10ms) because per-thread timers are not proved on aarch64 yet"
+        );
+    }
+
+    #[test]
+    fn a_refused_timer_is_the_reason() {
+        assert_eq!(
+            described(&plan(), &Machine { timer: Err(TimerError::SignalLimit), ..machine(17) })[0],
+            "cpu=sampler-thread(10ms) because the limit of pending signals (ulimit -i) is reached"
+        );
+    }
+
+    #[test]
+    fn what_is_off_is_off() {
+        let off = Plan { cpu_interval: None, wall_interval: None, alloc_interval: None, ..plan() };
+        assert_eq!(described(&off, &machine(17)), ["cpu=off", "wall=off", "alloc=off", "runtime=off"]);
+    }
+}

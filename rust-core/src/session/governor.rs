@@ -1,0 +1,105 @@
+//! Keeps the profiler under its cost limit by stretching all intervals.
+
+/// Decides how many times longer than set the intervals are.
+#[derive(Debug)]
+pub(crate) struct Governor {
+    /// Part of the process's CPU that may be used.
+    limit: f64,
+    factor: u32,
+    last: Option<Costs>,
+    calm_windows: u32,
+}
+
+/// Running totals at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Costs {
+    /// Monotonic nanoseconds.
+    pub(crate) time: u64,
+    /// CPU of the profiler, nanoseconds.
+    pub(crate) own: u64,
+    /// CPU of the process, nanoseconds.
+    pub(crate) process: u64,
+}
+
+/// One look each ten seconds: shorter windows are ruled by the names of freshly loaded classes.
+pub(crate) const WINDOW: u64 = 10_000_000_000;
+/// Below one millisecond of CPU a second nobody minds, however little the process does.
+const FLOOR_PER_SECOND: f64 = 1_000_000.0;
+/// 16 × 10 ms: six samples a second of a busy core still make a profile over five minutes.
+const MAX_FACTOR: u32 = 16;
+/// A minute below a quarter of the limit, so that half the intervals stay below half of it.
+const CALM_WINDOWS: u32 = 6;
+
+impl Governor {
+    pub(crate) fn new(limit: f64) -> Governor {
+        Governor { limit, factor: 1, last: None, calm_windows: 0 }
+    }
+
+    /// How many times longer than set the intervals are now.
+    pub(crate) fn factor(&self) -> u32 {
+        self.factor
+    }
+
+    /// Takes a look; returns the new factor if it has changed. The first window counts for nothing:
+    /// in it the profiler starts.
+    pub(crate) fn look(&mut self, now: Costs) -> Option<u32> {
+        let Some(last) = self.last.replace(now) else { return None };
+        let seconds = (now.time - last.time) as f64 / 1e9;
+        let own = now.own.saturating_sub(last.own) as f64;
+        let process = now.process.saturating_sub(last.process) as f64;
+        let allowed = (self.limit * process).max(FLOOR_PER_SECOND * seconds);
+        self.calm_windows = if own < allowed / 4.0 { self.calm_windows + 1 } else { 0 };
+        let factor = if own > allowed {
+            (self.factor * 2).min(MAX_FACTOR)
+        } else if self.calm_windows >= CALM_WINDOWS {
+            self.calm_windows = 0;
+            (self.factor / 2).max(1)
+        } else {
+            self.factor
+        };
+        (std::mem::replace(&mut self.factor, factor) != factor).then_some(factor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Looks after a window in which the profiler used `own` and the process `process` milliseconds.
+    fn window(governor: &mut Governor, at: &mut Costs, own: u64, process: u64) -> Option<u32> {
+        at.time += 10 * SECOND;
+        at.own += own * 1_000_000;
+        at.process += process * 1_000_000;
+        governor.look(*at)
+    }
+
+    #[test]
+    fn slows_down_over_one_percent_and_recovers_when_calm() {
+        let mut governor = Governor::new(0.01);
+        let mut at = Costs { time: 0, own: 0, process: 0 };
+        assert_eq!(governor.look(at), None);
+        assert_eq!(window(&mut governor, &mut at, 199, 20_000), None, "just below 1 %");
+        assert_eq!(window(&mut governor, &mut at, 201, 20_000), Some(2));
+        assert_eq!(window(&mut governor, &mut at, 201, 20_000), Some(4));
+        for _ in 0..5 {
+            assert_eq!(window(&mut governor, &mut at, 49, 20_000), None);
+        }
+        assert_eq!(window(&mut governor, &mut at, 49, 20_000), Some(2), "a calm minute");
+        assert_eq!(window(&mut governor, &mut at, 51, 20_000), None, "calm no more");
+    }
+
+    #[test]
+    fn an_idle_process_allows_a_millisecond_a_second() {
+        let mut governor = Governor::new(0.01);
+        let mut at = Costs { time: 0, own: 0, process: 0 };
+        governor.look(at);
+        assert_eq!(window(&mut governor, &mut at, 10, 20), None);
+        assert_eq!(window(&mut governor, &mut at, 11, 20), Some(2));
+        for factor in [4, 8, 16] {
+            assert_eq!(window(&mut governor, &mut at, 11, 20), Some(factor));
+        }
+        assert_eq!(window(&mut governor, &mut at, 11, 20), None, "sixteen is the end");
+    }
+}

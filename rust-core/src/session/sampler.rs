@@ -1,0 +1,271 @@
+//! The sampler thread's loop.
+
+use super::collector::Collector;
+use super::governor::{Costs, Governor, WINDOW};
+use super::{Closing, Shared};
+use crate::profile::{Mark, ProcessStatus, TaskTotals, Warning};
+use crate::relay::{period_of, Delta};
+use crate::sample::runtime::RuntimeThreads;
+use crate::sample::sweep::{SweepPlan, Sweeper};
+use crate::sample::{read_record, registry};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The ring holds 2 000 samples, and class names can go away: neither waits longer.
+const DRAIN: u64 = 50_000_000;
+/// Threads of the JVM itself are looked at once a second.
+const RUNTIME: u64 = 1_000_000_000;
+/// Without the wall engine threads are still swept, for names, ends, and CPU of threads without timer.
+const SWEEP_WITHOUT_WALL: u64 = 100_000_000;
+/// Allocation samples a second above which the JVM is told to pick fewer.
+const ALLOCATIONS_PER_SECOND: u64 = 200;
+
+pub(super) struct Sampler {
+    shared: Arc<Shared>,
+    collector: Collector,
+    sweeper: Sweeper,
+    runtime: RuntimeThreads,
+    governor: Governor,
+    mark: Mark,
+    delta_from: u64,
+    own_cpu: u64,
+    longest_pause: u64,
+    alloc_interval: u64,
+    due: Due,
+}
+
+/// Monotonic nanoseconds at which each chore comes next.
+#[derive(Debug, Default)]
+struct Due {
+    drain: u64,
+    sweep: u64,
+    runtime: u64,
+    governor: u64,
+    delta: u64,
+}
+
+impl Sampler {
+    pub(super) fn new(shared: Arc<Shared>) -> Sampler {
+        let collector = Collector::new(shared.vm.clone(), shared.registry, shared.labels.clone());
+        let plan = shared.plan();
+        Sampler {
+            sweeper: Sweeper::new(plan.threads_exclude.clone()),
+            governor: Governor::new(plan.overhead_limit),
+            alloc_interval: plan.alloc_interval.unwrap_or(0),
+            delta_from: shared.clock.unix(),
+            collector,
+            shared,
+            runtime: RuntimeThreads::default(),
+            mark: Mark::default(),
+            own_cpu: 0,
+            longest_pause: 0,
+            due: Due::default(),
+        }
+    }
+
+    /// Runs until the session stops. A panic ends it, and is told by whoever called.
+    pub(super) fn run(&mut self) {
+        let now = self.shared.clock.monotonic();
+        self.due = Due {
+            drain: now + DRAIN,
+            sweep: now,
+            runtime: now,
+            governor: now + WINDOW,
+            delta: now + self.shared.first_delta.as_nanos() as u64,
+        };
+        loop {
+            let next = self.due.drain.min(self.due.sweep).min(self.due.runtime).min(self.due.delta);
+            let wait = Duration::from_nanos(next.saturating_sub(self.shared.clock.monotonic()));
+            let Some(request) = self.shared.await_request(wait) else { return };
+            if self.shared.test_panic("sampler") {
+                panic!("injected on the sampler thread");
+            }
+            self.chores(self.shared.clock.monotonic());
+            match request {
+                Some(closing) => self.close(Some(closing)),
+                None if self.delta_is_due() => self.close(None),
+                None => {}
+            }
+        }
+    }
+
+    fn chores(&mut self, now: u64) {
+        if now >= self.due.sweep {
+            self.sweep();
+            self.due.sweep = now + self.sweep_interval();
+        }
+        if now >= self.due.drain {
+            self.drain();
+            self.due.drain = now + DRAIN;
+        }
+        if now >= self.due.runtime {
+            self.every_second();
+            self.due.runtime = now + RUNTIME;
+        }
+        if now >= self.due.governor {
+            self.govern(now);
+            self.due.governor = now + WINDOW;
+        }
+    }
+
+    fn sweep_interval(&self) -> u64 {
+        let plan = self.shared.plan();
+        let wall = plan.wall_interval.map_or(SWEEP_WITHOUT_WALL, |interval| interval.as_nanos() as u64);
+        let by_sweep = plan.cpu_interval.filter(|_| self.shared.timers().is_none());
+        let interval = by_sweep.map_or(wall, |interval| (interval.as_nanos() as u64).min(wall));
+        interval * u64::from(self.governor.factor())
+    }
+
+    fn sweep(&mut self) {
+        // What a thread wrote before it ended is folded under its name before the slot is free.
+        self.drain();
+        let shared = self.shared.clone();
+        let collector = &mut self.collector;
+        self.sweeper.forget_ended(&*shared.vm, shared.registry, |slot| collector.forget(slot));
+        if shared.is_paused() {
+            self.sweeper.skip();
+            return;
+        }
+        let begin = shared.clock.monotonic();
+        let plan = SweepPlan {
+            wall: shared.plan().wall_interval.is_some(),
+            cpu: shared.plan().cpu_interval.is_some(),
+            depth: shared.plan().depth,
+        };
+        self.sweeper.sweep(&*shared.vm, &*shared.clock, shared.registry, plan, &mut self.collector);
+        self.longest_pause = self.longest_pause.max(shared.clock.monotonic() - begin);
+    }
+
+    fn drain(&mut self) {
+        let collector = &mut self.collector;
+        self.shared.ring.drain(|tag, words| {
+            if let Some(stack) = read_record(tag, words) {
+                collector.add(&stack);
+            }
+        });
+        let (count, weight) = self.shared.ring.take_dropped();
+        if count > 0 {
+            self.collector.add_lost(count, weight);
+        }
+    }
+
+    fn every_second(&mut self) {
+        let shared = self.shared.clone();
+        let collector = &mut self.collector;
+        let paused = shared.is_paused();
+        self.runtime.collect(&*shared.clock, shared.registry, |cpu| {
+            if !paused && shared.plan().cpu_interval.is_some() {
+                collector.add_runtime(&cpu);
+            }
+        });
+        let (taken, nanoseconds) = shared.allocations.take_counts();
+        self.own_cpu += nanoseconds;
+        self.pace_allocations(taken);
+        if let Some(timers) = shared.timers() {
+            self.own_cpu += timers.take_handler_time();
+        }
+    }
+
+    /// Doubles the distance of allocation samples while there are too many, and halves it again.
+    fn pace_allocations(&mut self, taken: u64) {
+        let Some(set) = self.shared.plan().alloc_interval else { return };
+        let floor = set * u64::from(self.governor.factor());
+        let interval = if taken > ALLOCATIONS_PER_SECOND {
+            self.alloc_interval.saturating_mul(2)
+        } else if taken < ALLOCATIONS_PER_SECOND / 4 {
+            (self.alloc_interval / 2).max(floor)
+        } else {
+            self.alloc_interval.max(floor)
+        };
+        if interval != self.alloc_interval && self.shared.vm.set_allocation_interval(interval).is_ok() {
+            self.alloc_interval = interval;
+            self.shared.allocations.set_interval(interval);
+        }
+    }
+
+    fn govern(&mut self, now: u64) {
+        let costs = Costs { time: now, own: self.own_cpu_total(), process: self.shared.clock.process_cpu() };
+        let Some(factor) = self.governor.look(costs) else { return };
+        if let (Some(timers), Some(interval)) = (self.shared.timers(), self.shared.plan().cpu_interval) {
+            timers.retime(interval.as_nanos() as u64 * u64::from(factor));
+        }
+        self.shared.warn(Warning {
+            code: "intervals-stretched".to_owned(),
+            message: format!(
+                "the profiler used more than spark.glowplug.overhead.limit allows, or less again: all intervals \
+                 are now {factor} times as long as set; weights follow, so sums stay right"
+            ),
+        });
+    }
+
+    fn own_cpu_total(&self) -> u64 {
+        let clock = &self.shared.clock;
+        let threads = self.shared.registry.live().into_iter().filter_map(|slot| {
+            let record = self.shared.registry.record(slot)?;
+            record.is_own().then(|| clock.thread_cpu(record.tid())).flatten()
+        });
+        self.own_cpu + clock.thread_cpu(registry::current_tid()).unwrap_or(0) + threads.sum::<u64>()
+    }
+
+    fn delta_is_due(&self) -> bool {
+        let shared = &self.shared;
+        let now = shared.driver_time(shared.clock.unix());
+        let crossed = period_of(now, shared.plan().report_interval)
+            != period_of(shared.driver_time(self.delta_from), shared.plan().report_interval);
+        crossed
+            || shared.clock.monotonic() >= self.due.delta
+            || self.collector.memory() > shared.plan().memory_limit
+    }
+
+    /// Hands on what was collected since the last delta.
+    fn close(&mut self, request: Option<Closing>) {
+        if request.is_some() {
+            self.sweep();
+            self.drain();
+            self.every_second();
+        }
+        let shared = self.shared.clone();
+        let now = shared.clock.unix();
+        let cells = self.collector.take_cells().sorted();
+        let tasks: Vec<TaskTotals> = std::mem::take(&mut *shared.tasks.lock());
+        let dictionary = self.collector.dictionary();
+        let delta = Delta {
+            epoch: self.collector.epoch(),
+            from: self.delta_from,
+            to: now,
+            last: request.as_ref().is_some_and(|closing| closing.last),
+            ending: request.as_ref().map(|closing| closing.ending.clone()).unwrap_or_default(),
+            dictionary: dictionary.since(self.mark),
+            cells,
+            status: self.status(),
+            tasks,
+            warnings: shared.take_warnings(),
+            ..Delta::default()
+        };
+        self.mark = dictionary.mark();
+        self.delta_from = now;
+        self.due.delta = shared.clock.monotonic() + shared.delta_interval().as_nanos() as u64;
+        shared.hand_on(delta);
+        if self.collector.memory() > shared.plan().memory_limit / 2 {
+            self.collector.start_epoch();
+            self.sweeper.look_at_all();
+            self.mark = Mark::default();
+        } else if shared.names_are_wanted() {
+            shared.give_names(self.collector.dictionary(), self.collector.epoch());
+        }
+        if let Some(closing) = request {
+            closing.done();
+        }
+    }
+
+    fn status(&self) -> ProcessStatus {
+        ProcessStatus {
+            samples: self.collector.samples(),
+            lost: self.collector.lost(),
+            own_cpu: self.own_cpu_total(),
+            process_cpu: self.shared.clock.process_cpu(),
+            longest_pause: self.longest_pause,
+            native_memory: (self.collector.memory() + self.shared.fixed_memory()) as u64,
+        }
+    }
+}
