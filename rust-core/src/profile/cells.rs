@@ -65,6 +65,14 @@ impl Values {
         }
     }
 
+    /// What decides which cells and labels are kept: CPU + wall / 16 + bytes / 1 KiB. A CPU nanosecond
+    /// is what a fold must keep first, idle wall time is plentiful, and allocations weigh bytes.
+    pub fn weight(&self) -> u64 {
+        self.get(ValueType::Cpu)
+            .saturating_add(self.get(ValueType::Wall) / 16)
+            .saturating_add(self.get(ValueType::AllocSpace) / 1024)
+    }
+
     /// True if nothing was measured.
     pub fn is_zero(&self) -> bool {
         self.0.iter().all(|value| *value == 0)

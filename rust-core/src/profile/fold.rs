@@ -1,6 +1,6 @@
 //! Keeps a profile under its memory cap: the lowest weights fold into `[folded]`.
 
-use super::{Cells, Dictionary, Frame, LabelSetId, NodeId, Profile, ValueType, Values};
+use super::{Cells, Dictionary, Frame, LabelSetId, NodeId, Profile, ValueType};
 use rustc_hash::FxHashMap;
 
 /// What a fold took away.
@@ -23,12 +23,9 @@ pub fn fold_smallest(profile: &mut Profile) -> Folded {
 
 /// Sums the lighter half of the cells under one `[folded]` node per label set. No id changes, and
 /// no total.
-///
-/// Weight is CPU + wall / 16 + bytes / 1 KiB: a CPU nanosecond is what a fold must keep first, idle
-/// wall time is plentiful, and allocation weights are bytes.
 pub fn fold_cells(dictionary: &mut Dictionary, cells: &mut Cells) -> Folded {
     let mut rows = cells.take().sorted();
-    rows.sort_by_key(|(_, values)| std::cmp::Reverse(weight(values)));
+    rows.sort_by_key(|(_, values)| std::cmp::Reverse(values.weight()));
     let keep = rows.len() / 2;
     let target = folded_node(dictionary);
     let mut folded = Folded::default();
@@ -56,13 +53,6 @@ pub fn rebuild(dictionary: &mut Dictionary, tables: &mut [&mut Cells]) {
             cells.add(node, labels, &values);
         }
     }
-}
-
-fn weight(values: &Values) -> u64 {
-    values
-        .get(ValueType::Cpu)
-        .saturating_add(values.get(ValueType::Wall) / 16)
-        .saturating_add(values.get(ValueType::AllocSpace) / 1024)
 }
 
 fn folded_node(dictionary: &mut Dictionary) -> NodeId {

@@ -22,6 +22,9 @@ pub const MAX_DELTA_BYTES: usize = 1 << 20;
 /// The last delta of a process goes in pieces of this size: it leaves while the process dies.
 pub const LAST_DELTA_BYTES: usize = 64 << 10;
 
+/// No call tree is deeper: `spark.glowplug.depth` ends at 1000, and marks stand around a cut stack.
+pub const MAX_DEPTH: u16 = 1100;
+
 /// Characters kept of a name.
 pub const MAX_NAME: usize = 1000;
 

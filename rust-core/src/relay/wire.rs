@@ -5,7 +5,9 @@
 //! so that a cell costs few bytes. What comes in is hostile: every size, count, text, id and value is
 //! checked before it is believed.
 
-use super::{Answer, Delta, Order, LAST_DELTA_BYTES, MAX_DELTA_BYTES, MAX_LABEL, MAX_NAME, PROTOCOL};
+use super::{
+    Answer, Delta, Order, LAST_DELTA_BYTES, MAX_DELTA_BYTES, MAX_DEPTH, MAX_LABEL, MAX_NAME, PROTOCOL,
+};
 use crate::profile::{
     CellKey, DictionaryPart, Engine, Frame, FrameId, LabelKey, LabelSetId, Lost, LostCause, Mark, NameId,
     Node, NodeId, ProcessIdentity, ProcessStatus, TaskTotals, Values, Warning, VALUE_TYPES,
@@ -214,7 +216,6 @@ const MAX_TOTAL: u64 = 1 << 53;
 /// A delta covers at most a day.
 const MAX_SPAN: u64 = 86_400_000_000_000;
 const MAX_LABELS_IN_SET: usize = 40;
-const MAX_DEPTH: u16 = 4096;
 const MAX_ENGINES: usize = 16;
 pub(super) const MAX_WARNINGS: usize = 200;
 const MAX_WARNING: usize = 2000;
