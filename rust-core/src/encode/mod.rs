@@ -56,11 +56,11 @@ fn gzip_writer() -> flate2::write::GzEncoder<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod testing {
+pub(crate) mod testing {
     use crate::profile::{Frame, NameId, Profile, ValueType, Values};
 
     /// Adds a cell; frames root first, as `function:line` in `File.java`.
-    pub(super) fn add(profile: &mut Profile, stack: &[&str], labels: &[(&str, &str)], values: Values) {
+    pub(crate) fn add(profile: &mut Profile, stack: &[&str], labels: &[(&str, &str)], values: Values) {
         let mut node = crate::profile::Dictionary::ROOT;
         for text in stack {
             let (function, line) = text.rsplit_once('#').unwrap_or((text, "0"));
@@ -80,7 +80,7 @@ mod testing {
     }
 
     /// Two processes, two stages, a recursion, wall by state.
-    pub(super) fn small() -> Profile {
+    pub(crate) fn small() -> Profile {
         let mut profile = Profile::default();
         let executor = [("process", "1"), ("stage", "3"), ("stage_attempt", "0")];
         add(&mut profile, &["main#1", "com.acme.Job.run#10"], &executor, Values::cpu(3, 30_000_000));

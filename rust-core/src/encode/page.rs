@@ -50,6 +50,9 @@ pub struct PageInfo {
     pub folded: Vec<PageFolded>,
 }
 
+/// [`PageFolded::what`] of the cells that [`data`] folds.
+pub const PAGE_FOLDED_CELLS: &str = "page cells";
+
 /// Version of the page data.
 pub const PAGE_FORMAT: u32 = 1;
 
@@ -149,7 +152,7 @@ pub fn data_within(view: &ProfileView, info: &PageInfo, limit: usize) -> Vec<u8>
         folded.cpu = folded.cpu.saturating_add(more.cpu);
         let mut info = info.clone();
         info.folded.push(PageFolded {
-            what: "page cells".to_owned(),
+            what: PAGE_FOLDED_CELLS.to_owned(),
             count: folded.cells,
             weight: folded.cpu / NANOSECONDS_PER_MICROSECOND,
         });
