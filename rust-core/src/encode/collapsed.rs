@@ -70,3 +70,43 @@ fn frame_text(name: &str) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{add, small};
+    use super::super::ProfileView;
+    use super::*;
+    use crate::profile::{Profile, Values};
+
+    fn collapsed(profile: &Profile, filter: Option<&str>, value: ValueType) -> String {
+        let view =
+            ProfileView { profile, filter, from_ns: 0, duration_ns: 0, period_ns: 0, comments: vec![] };
+        let mut out = Vec::new();
+        write(&view, value, &mut out).expect("a Vec takes all bytes");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn lines_and_labels_are_summed_away() {
+        assert_eq!(
+            collapsed(&small(), None, ValueType::Cpu),
+            "main;com.acme.Job.run 40000500\n\
+             main;com.acme.Job.run;a.B.walk;a.B.walk 20000000\n\
+             [GC] 7000000\n\
+             main 5000000\n"
+        );
+        assert_eq!(
+            collapsed(&small(), Some("driver"), ValueType::Wall),
+            "main;java.lang.Object.wait 1000000000\n"
+        );
+        assert_eq!(collapsed(&small(), None, ValueType::Delay), "");
+    }
+
+    #[test]
+    fn a_name_cannot_end_its_frame_or_line() {
+        let mut profile = Profile::default();
+        add(&mut profile, &["a;b\nc", "d 12"], &[], Values::cpu(1, 5));
+        add(&mut profile, &["e f", "g 1x"], &[], Values::cpu(1, 6));
+        assert_eq!(collapsed(&profile, None, ValueType::Cpu), "a:b\\u{a}c;d_12 5\ne f;g 1x 6\n");
+    }
+}

@@ -54,3 +54,54 @@ pub fn comments(profile: &str, engines: &str) -> Vec<String> {
 fn gzip_writer() -> flate2::write::GzEncoder<Vec<u8>> {
     flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default())
 }
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use crate::profile::{Frame, NameId, Profile, ValueType, Values};
+
+    /// Adds a cell; frames root first, as `function:line` in `File.java`.
+    pub(crate) fn add(profile: &mut Profile, stack: &[&str], labels: &[(&str, &str)], values: Values) {
+        let mut node = crate::profile::Dictionary::ROOT;
+        for text in stack {
+            let (function, line) = text.rsplit_once('#').unwrap_or((text, "0"));
+            let file = if text.contains('#') { "File.java" } else { "" };
+            let function = profile.dictionary.name(function);
+            let file = profile.dictionary.name(file);
+            let frame = Frame { function, file, line: line.parse().expect("a line number") };
+            let frame = profile.dictionary.frame(frame);
+            node = profile.dictionary.child(node, frame);
+        }
+        let labels: Vec<(NameId, NameId)> = labels
+            .iter()
+            .map(|(key, value)| (profile.dictionary.name(key), profile.dictionary.name(value)))
+            .collect();
+        let set = profile.dictionary.label_set(&labels);
+        profile.cells.add(node, set, &values);
+    }
+
+    /// Two processes, two stages, a recursion, wall by state.
+    pub(crate) fn small() -> Profile {
+        let mut profile = Profile::default();
+        let executor = [("process", "1"), ("stage", "3"), ("stage_attempt", "0")];
+        add(&mut profile, &["main#1", "com.acme.Job.run#10"], &executor, Values::cpu(3, 30_000_000));
+        add(&mut profile, &["main#1", "com.acme.Job.run#11"], &executor, Values::cpu(1, 10_000_500));
+        add(
+            &mut profile,
+            &["main#1", "com.acme.Job.run#10", "a.B.walk#5", "a.B.walk#5"],
+            &executor,
+            Values::cpu(2, 20_000_000),
+        );
+        add(&mut profile, &["[GC]"], &[("process", "1")], Values::cpu(0, 7_000_000));
+        add(&mut profile, &["main#2"], &[("process", "driver")], Values::cpu(1, 5_000_000));
+        add(
+            &mut profile,
+            &["main#2", "java.lang.Object.wait"],
+            &[("process", "driver"), ("thread_state", "IDLE")],
+            Values::of(ValueType::Wall, 1_000_000_000),
+        );
+        let mut allocated = Values::of(ValueType::AllocSpace, 4096);
+        allocated.0[ValueType::AllocObjects as usize] = 2;
+        add(&mut profile, &["main#1", "com.acme.Job.run#10"], &executor, allocated);
+        profile
+    }
+}

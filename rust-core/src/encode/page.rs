@@ -50,6 +50,9 @@ pub struct PageInfo {
     pub folded: Vec<PageFolded>,
 }
 
+/// [`PageFolded::what`] of the cells that [`data`] folds.
+pub const PAGE_FOLDED_CELLS: &str = "page cells";
+
 /// Version of the page data.
 pub const PAGE_FORMAT: u32 = 1;
 
@@ -149,7 +152,7 @@ pub fn data_within(view: &ProfileView, info: &PageInfo, limit: usize) -> Vec<u8>
         folded.cpu = folded.cpu.saturating_add(more.cpu);
         let mut info = info.clone();
         info.folded.push(PageFolded {
-            what: "page cells".to_owned(),
+            what: PAGE_FOLDED_CELLS.to_owned(),
             count: folded.cells,
             weight: folded.cpu / NANOSECONDS_PER_MICROSECOND,
         });
@@ -401,4 +404,135 @@ fn labels<'a>(dictionary: &'a Dictionary, sets: &[LabelSetId]) -> Labels<'a> {
         rows.push(row);
     }
     Labels { keys: keys.into_iter().map(|key| dictionary.text(key)).collect(), values, sets: rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{add, small};
+    use super::*;
+    use crate::profile::Profile;
+    use serde_json::{json, Value};
+    use std::io::Read;
+
+    fn view(profile: &Profile) -> ProfileView<'_> {
+        ProfileView { profile, filter: None, from_ns: 0, duration_ns: 0, period_ns: 0, comments: vec![] }
+    }
+
+    fn parse(data: &[u8]) -> Value {
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(data).read_to_string(&mut text).expect("gzip");
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    #[test]
+    fn data_are_columns() {
+        let info = PageInfo {
+            format: PAGE_FORMAT,
+            title: "Acme".into(),
+            application: PageApplication { id: "app-1".into(), name: "Acme".into(), ..Default::default() },
+            from: 5,
+            to: 9,
+            seq: 2,
+            complete: true,
+            engine: "cpu=timers(10ms)".into(),
+            period_us: 10_000,
+            glowplug: "0.1.0".into(),
+            ..Default::default()
+        };
+        assert_eq!(
+            parse(&data(&view(&small()), &info)),
+            json!({
+                "format": 1, "title": "Acme",
+                "application": {"id": "app-1", "name": "Acme", "attempt": "", "spark": "", "scala": ""},
+                "from": 5, "to": 9, "seq": 2, "final": true,
+                "engine": "cpu=timers(10ms)", "period_us": 10_000, "glowplug": "0.1.0",
+                "types": [
+                    {"name": "cpu", "unit": "us"}, {"name": "wall", "unit": "us"},
+                    {"name": "alloc_space", "unit": "bytes"}, {"name": "alloc_objects", "unit": "count"},
+                    {"name": "samples", "unit": "count"}
+                ],
+                "names": ["", "main", "com.acme.Job.run", "a.B.walk", "[GC]", "java.lang.Object.wait"],
+                "layers": [0, 0, 0, 0, 7, 5],
+                // main:1 and main:2 are one node, and so are the two lines of run.
+                "nodes": {"name": [0, 1, 2, 3, 3, 4, 5], "up": [0, 1, 1, 1, 1, 5, 5]},
+                "labels": {
+                    "keys": ["process", "stage", "stage_attempt", "thread_state"],
+                    "values": [["1", "driver"], ["3"], ["0"], ["IDLE"]],
+                    "sets": [[0, 0, 0, -1], [0, -1, -1, -1], [1, -1, -1, -1], [1, -1, -1, 0]]
+                },
+                "cells": [
+                    {"set": 0, "node": [2, 2], "v": {
+                        "cpu": [40_000, 20_000], "alloc_space": [4096, 0], "alloc_objects": [2, 0],
+                        "samples": [4, 2]
+                    }},
+                    {"set": 1, "node": [5], "v": {"cpu": [7_000]}},
+                    {"set": 2, "node": [1], "v": {"cpu": [5_000], "samples": [1]}},
+                    {"set": 3, "node": [6], "v": {"wall": [1_000_000]}}
+                ],
+                "processes": [], "stages": [], "warnings": [], "folded": []
+            })
+        );
+        assert_eq!(read_info(&data(&view(&small()), &info)).expect("page data"), info);
+    }
+
+    #[test]
+    fn microseconds_sum_to_the_true_total() {
+        assert_eq!(scaled([400, 400, 400, 900, 1_000].into_iter(), 1_000), [0, 0, 1, 1, 1]);
+        assert_eq!(scaled([3, 4].into_iter(), 1), [3, 4]);
+    }
+
+    #[test]
+    fn only_what_has_values_is_in_the_tree() {
+        let profile = small();
+        let driver = ProfileView { filter: Some("driver"), ..view(&profile) };
+        let parsed = parse(&data(&driver, &PageInfo::default()));
+        assert_eq!(parsed["names"], json!(["", "main", "java.lang.Object.wait"]));
+        assert_eq!(parsed["nodes"], json!({"name": [0, 1, 2], "up": [0, 1, 1]}));
+    }
+
+    #[test]
+    fn data_over_the_limit_fold_and_say_so() {
+        let mut profile = Profile::default();
+        for stack in 0..1_000u64 {
+            let name = format!("com.acme.C{}.m", stack.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            add(&mut profile, &["main", &name], &[("process", "1")], Values::cpu(1, 1_000_000));
+        }
+        let whole = data(&view(&profile), &PageInfo::default());
+        let smaller = data_within(&view(&profile), &PageInfo::default(), whole.len() * 2 / 3);
+        assert!(smaller.len() <= whole.len() * 2 / 3);
+        let parsed = parse(&smaller);
+        assert_eq!(parsed["folded"], json!([{"what": "page cells", "count": 500, "weight": 500_000}]));
+        let column = parsed["cells"][0]["v"]["cpu"].as_array().expect("a column");
+        assert_eq!(column.iter().filter_map(Value::as_u64).sum::<u64>(), 1_000_000);
+    }
+
+    #[test]
+    fn the_page_holds_data_and_an_escaped_title() {
+        let template =
+            "<title>__GLOWPLUG_TITLE__</title><script type=\"text/plain\" id=\"glowplug-data\"></script>\
+                        <h1>__GLOWPLUG_TITLE__</h1>";
+        let title = "</title><script type=\"text/plain\" id=\"glowplug-data\"></script>";
+        let shown = "&lt;/title&gt;&lt;script type=&quot;text/plain&quot; id=&quot;glowplug-data&quot;&gt;&lt;/script&gt;";
+        assert_eq!(
+            fill(template, b"\x1f\x8bdata", title),
+            format!(
+                "<title>{shown}</title><script type=\"text/plain\" id=\"glowplug-data\">H4tkYXRh</script>\
+                 <h1>{shown}</h1>"
+            )
+        );
+    }
+
+    #[test]
+    fn the_template_has_both_places_and_room_for_data() {
+        assert_eq!(TEMPLATE.matches(DATA_PLACE).count(), 1);
+        assert!(TEMPLATE.contains(TITLE_PLACE));
+        assert!(TEMPLATE.len() < LARGEST_PAGE / 10);
+        assert!(html(&[0; 3_000], "t").contains(&"A".repeat(4_000)));
+    }
+
+    #[test]
+    fn the_longest_title_leaves_the_page_below_its_limit() {
+        let title = "\u{10fffd}'".repeat(2_000);
+        assert!(escaped(&title.chars().take(TITLE_CHARACTERS).collect::<String>()).len() * 2 < LONGEST_TITLE);
+    }
 }

@@ -691,3 +691,318 @@ mod proto {
         pub start_line: i64,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{add as add_stack, small};
+    use super::super::{comments, ProfileView};
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn view(profile: &Profile) -> ProfileView<'_> {
+        ProfileView {
+            profile,
+            filter: None,
+            from_ns: 1_790_000_000_000_000_000,
+            duration_ns: 300_000_000_000,
+            period_ns: 10_000_000,
+            comments: comments("Acme nightly", "cpu=timers(10ms)"),
+        }
+    }
+
+    /// Stacks and labels as text, with their values: what two profiles must agree in.
+    fn content(profile: &Profile) -> BTreeMap<(Vec<String>, Vec<String>), [u64; 7]> {
+        let dictionary = &profile.dictionary;
+        let mut content = BTreeMap::new();
+        for ((node, labels), values) in profile.cells.iter() {
+            let stack = dictionary.path(node).into_iter().map(|frame| {
+                let frame = dictionary.frame_of(frame);
+                format!("{} {}:{}", dictionary.text(frame.function), dictionary.text(frame.file), frame.line)
+            });
+            let mut labels: Vec<String> = dictionary
+                .labels(labels)
+                .iter()
+                .map(|(key, value)| format!("{}={}", dictionary.text(*key), dictionary.text(*value)))
+                .collect();
+            labels.sort();
+            let twice = content.insert((stack.collect(), labels), values.0);
+            assert_eq!(twice, None);
+        }
+        content
+    }
+
+    fn message(bytes: &[u8]) -> proto::Profile {
+        let mut plain = Vec::new();
+        MultiGzDecoder::new(bytes).read_to_end(&mut plain).expect("gzip");
+        proto::Profile::decode(plain.as_slice()).expect("a pprof message")
+    }
+
+    #[test]
+    fn what_is_written_reads_back_equal() {
+        let profile = small();
+        let decoded = decode(&encode(&view(&profile))).expect("our own file");
+        assert_eq!(content(&decoded.profile), content(&profile));
+        assert_eq!(decoded.from_ns, 1_790_000_000_000_000_000);
+        assert_eq!(decoded.duration_ns, 300_000_000_000);
+        assert_eq!(decoded.period_ns, 10_000_000);
+        assert_eq!(
+            decoded.comments,
+            [
+                "profile: Acme nightly",
+                "engines: cpu=timers(10ms)",
+                concat!("glowplug: ", env!("CARGO_PKG_VERSION"))
+            ]
+        );
+        assert_eq!(decoded.ignored_types, Vec::<String>::new());
+    }
+
+    #[test]
+    fn sample_types_stand_in_the_order_of_the_output_contract() {
+        let message = message(&encode(&view(&small())));
+        let text = |id: i64| String::from_utf8(message.string_table[id as usize].clone()).expect("UTF-8");
+        let types: Vec<String> = message
+            .sample_type
+            .iter()
+            .map(|value_type| format!("{}/{}", text(value_type.r#type), text(value_type.unit)))
+            .collect();
+        assert_eq!(
+            types,
+            [
+                "samples/count",
+                "cpu/nanoseconds",
+                "wall/nanoseconds",
+                "alloc_objects/count",
+                "alloc_space/bytes",
+                "contentions/count",
+                "delay/nanoseconds"
+            ]
+        );
+        assert_eq!(text(message.default_sample_type), "cpu");
+        let period_type = message.period_type.expect("a period type");
+        assert_eq!((text(period_type.r#type), text(period_type.unit)), ("cpu".into(), "nanoseconds".into()));
+        assert_eq!(text(0), "");
+    }
+
+    #[test]
+    fn locations_and_functions_are_shared() {
+        let message = message(&encode(&view(&small())));
+        // main:1, run:10, run:11, walk:5, [GC], main:2, wait.
+        assert_eq!(message.location.len(), 7);
+        assert_eq!(message.function.len(), 5);
+        // Wall and CPU carry other labels here, allocation and CPU of one line share a sample.
+        assert_eq!(message.sample.len(), 6);
+        let walk =
+            &message.sample.iter().find(|sample| sample.location_id.len() == 4).expect("the recursion");
+        assert_eq!(walk.location_id[0], walk.location_id[1]);
+        assert_eq!(walk.value, [2, 20_000_000, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn labels_are_strings_only() {
+        let message = message(&encode(&view(&small())));
+        for sample in &message.sample {
+            for label in &sample.label {
+                assert_eq!((label.num, label.num_unit), (0, 0));
+                assert!(label.str > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn equal_input_gives_equal_bytes() {
+        assert_eq!(encode(&view(&small())), encode(&view(&small())));
+    }
+
+    #[test]
+    fn a_filter_keeps_one_process() {
+        let profile = small();
+        let only = |process| {
+            let bytes = encode(&ProfileView { filter: Some(process), ..view(&profile) });
+            decode(&bytes).expect("our own file").profile
+        };
+        assert_eq!(only("driver").total(ValueType::Cpu), 5_000_000);
+        assert_eq!(only("driver").total(ValueType::Wall), 1_000_000_000);
+        assert_eq!(only("1").total(ValueType::Cpu), 67_000_500);
+        assert_eq!(only("2").cells.len(), 0);
+    }
+
+    #[test]
+    fn the_merged_total_is_the_sum_of_the_parts_to_the_nanosecond() {
+        let profile = small();
+        let part = |process, from_ns, duration_ns| {
+            let part = ProfileView { filter: Some(process), from_ns, duration_ns, ..view(&profile) };
+            decode(&encode(&part)).expect("our own file")
+        };
+        let merged = merge([part("driver", 5_000, 100), part("1", 4_000, 300)]);
+        assert_eq!(content(&merged.profile), content(&profile));
+        assert_eq!((merged.from_ns, merged.duration_ns), (4_000, 1_100));
+        assert_eq!(merged.comments.len(), 3);
+        let doubled = merge([merged.clone(), merged]);
+        assert_eq!(doubled.profile.total(ValueType::Cpu), 2 * 72_000_500);
+        assert_eq!(doubled.profile.cells.len(), profile.cells.len());
+    }
+
+    #[test]
+    fn a_profile_over_the_limit_folds_and_keeps_its_totals() {
+        let mut profile = Profile::default();
+        for stack in 0..2_000u64 {
+            let name = format!("com.acme.C{}.m", stack.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            add_stack(&mut profile, &["main", &name], &[("process", "1")], Values::cpu(1, 1_000 + stack));
+        }
+        let whole = encode(&view(&profile));
+        let (bytes, folded) = encode_within(&view(&profile), whole.len() / 3);
+        assert!(bytes.len() <= whole.len() / 3);
+        let decoded = decode(&bytes).expect("our own file");
+        assert_eq!(decoded.profile.total(ValueType::Cpu), profile.total(ValueType::Cpu));
+        assert_eq!(decoded.profile.total(ValueType::Samples), 2_000);
+        // 2 000 cells, then 1 000 and [folded], then 500 and [folded].
+        assert_eq!(folded.cells, 1_000 + 501);
+        assert_eq!(
+            decoded.comments.last().map(String::as_str),
+            Some(
+                format!("folded: 1501 cells, {} ns of CPU, to stay below the size limit", folded.cpu)
+                    .as_str()
+            )
+        );
+        assert!(decoded.profile.dictionary.find_name("com.acme.C0.m").is_none(), "the lightest went");
+    }
+
+    #[test]
+    fn hostile_names_round_trip() {
+        let mut profile = Profile::default();
+        let long = "n".repeat(10_000);
+        let names = [
+            "</script><script>",
+            "\"'`{{x}}",
+            "a;b\nc",
+            "\u{202e}evil",
+            "\u{0}",
+            "🔥日本",
+            "__proto__",
+            &long,
+        ];
+        for name in names {
+            add_stack(&mut profile, &[name], &[("job_description", name)], Values::cpu(1, 1));
+        }
+        let decoded = decode(&encode(&view(&profile))).expect("our own file");
+        assert_eq!(content(&decoded.profile), content(&profile));
+    }
+
+    /// A message as another writer makes it: inlined lines, numeric labels, other units, an address
+    /// without a function, text that is no UTF-8.
+    fn foreign() -> proto::Profile {
+        let strings: [&[u8]; 9] = [
+            b"",
+            b"cpu",
+            b"milliseconds",
+            b"inuse_space",
+            b"bytes",
+            b"main.leaf\xff",
+            b"main.caller",
+            b"x.go",
+            b"size",
+        ];
+        proto::Profile {
+            sample_type: vec![
+                proto::ValueType { r#type: 1, unit: 2 },
+                proto::ValueType { r#type: 3, unit: 4 },
+            ],
+            sample: vec![proto::Sample {
+                location_id: vec![70, 90],
+                value: vec![12, 99],
+                label: vec![proto::Label { key: 8, num: 64, num_unit: 4, str: 0 }],
+            }],
+            location: vec![
+                proto::Location { id: 90, address: 0xbeef, ..Default::default() },
+                proto::Location {
+                    id: 70,
+                    line: vec![
+                        proto::Line { function_id: 4, line: 8 },
+                        proto::Line { function_id: 5, line: -1 },
+                    ],
+                    ..Default::default()
+                },
+            ],
+            function: vec![
+                proto::Function { id: 4, name: 5, filename: 7, ..Default::default() },
+                proto::Function { id: 5, name: 6, ..Default::default() },
+            ],
+            string_table: strings.map(<[u8]>::to_vec).to_vec(),
+            period_type: Some(proto::ValueType { r#type: 1, unit: 2 }),
+            period: 10,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn another_writers_file_is_read() {
+        let decoded = decode(&foreign().encode_to_vec()).expect("plain protobuf");
+        assert_eq!(
+            content(&decoded.profile),
+            BTreeMap::from([(
+                (
+                    vec!["0xbeef :0".into(), "main.caller :0".into(), "main.leaf\u{fffd} x.go:8".into()],
+                    vec!["size=64".into()]
+                ),
+                [0, 12_000_000, 0, 0, 0, 0, 0]
+            )])
+        );
+        assert_eq!(decoded.ignored_types, ["inuse_space/bytes"]);
+        assert_eq!(decoded.period_ns, 10_000_000);
+    }
+
+    #[test]
+    fn damaged_files_are_named() {
+        let damaged = |change: fn(&mut proto::Profile)| {
+            let mut message = foreign();
+            change(&mut message);
+            decode(&message.encode_to_vec()).expect_err("damaged")
+        };
+        assert_eq!(
+            damaged(|message| message.sample[0].location_id[0] = 1),
+            DecodeError::Dangling("a sample has an unknown location")
+        );
+        assert_eq!(
+            damaged(|message| message.location[1].line[0].function_id = 1),
+            DecodeError::Dangling("a location has an unknown function")
+        );
+        assert_eq!(
+            damaged(|message| message.function[0].name = 1_000),
+            DecodeError::Dangling("an index is beyond the string table")
+        );
+        assert_eq!(
+            damaged(|message| message.sample[0].value = vec![1]),
+            DecodeError::Dangling("a sample has not one value for each sample type")
+        );
+        assert_eq!(damaged(|message| message.sample[0].value[0] = -1), DecodeError::Negative);
+        assert_eq!(
+            damaged(|message| message.sample[0].location_id = vec![90; DEEPEST_STACK + 1]),
+            DecodeError::TooDeep
+        );
+        assert_eq!(
+            damaged(|message| message.sample_type[0].r#type = 3).to_string(),
+            "none of its sample types (inuse_space/milliseconds, inuse_space/bytes) is known; known are samples, \
+             cpu, wall, alloc_objects, alloc_space, contentions, delay"
+        );
+        assert_eq!(
+            decode(b"").expect_err("empty"),
+            DecodeError::NotPprof("it has no sample type".to_owned())
+        );
+        assert!(matches!(decode(b"<html>").expect_err("HTML"), DecodeError::NotPprof(_)));
+        let whole = encode(&view(&small()));
+        assert!(matches!(decode(&whole[..whole.len() / 2]).expect_err("cut"), DecodeError::Gzip(_)));
+    }
+
+    #[test]
+    fn no_cut_or_flipped_byte_panics() {
+        let plain = foreign().encode_to_vec();
+        for at in 0..plain.len() {
+            let _ = decode(&plain[..at]);
+            for bit in 0..8 {
+                let mut flipped = plain.clone();
+                flipped[at] ^= 1 << bit;
+                let _ = decode(&flipped);
+            }
+        }
+    }
+}
