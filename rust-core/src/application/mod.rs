@@ -4,6 +4,7 @@
 
 mod encoder;
 mod folder;
+mod formats;
 mod merged;
 mod periods;
 mod processes;
@@ -13,6 +14,7 @@ mod warnings;
 
 pub use encoder::{Edition, Encoder, Page, Part};
 pub use folder::{folder_name, FolderFile};
+pub use formats::Formats;
 pub use summary::{
     Summary, SummaryApplication, SummaryFolded, SummaryProcess, SummaryProfile, SummarySetting, SummaryStage,
     SummaryTasks, SummaryWarning, SUMMARY_FORMAT,

@@ -88,7 +88,10 @@ mod tests {
 
     #[test]
     fn a_blob_follows_its_fields_as_it_is() {
-        assert_eq!(encode_with_blob(&["7", "x"], &[1, 2]), [0, 0, 0, 2, 0, 0, 0, 1, b'7', 0, 0, 0, 1, b'x', 1, 2]);
+        assert_eq!(
+            encode_with_blob(&["7", "x"], &[1, 2]),
+            [0, 0, 0, 2, 0, 0, 0, 1, b'7', 0, 0, 0, 1, b'x', 1, 2]
+        );
     }
 
     #[test]

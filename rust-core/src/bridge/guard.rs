@@ -70,6 +70,19 @@ pub(crate) fn bytes(env: &JNIEnv, array: JObject) -> Result<Vec<u8>, NativeFailu
     Ok(env.convert_byte_array(array.into_inner())?)
 }
 
+/// A `String` argument.
+pub(crate) fn text(env: &JNIEnv, string: JObject) -> Result<String, NativeFailure> {
+    if string.is_null() {
+        return Err(NativeFailure::Core("a String argument is null".to_owned()));
+    }
+    Ok(env.get_string(string.into())?.into())
+}
+
+/// A `String` result.
+pub(crate) fn java_string<'env>(env: &JNIEnv<'env>, text: &str) -> Result<JObject<'env>, NativeFailure> {
+    Ok(env.new_string(text)?.into())
+}
+
 /// A `byte[]` result; nothing becomes null.
 pub(crate) fn to_java<'env>(env: &JNIEnv<'env>, bytes: &[u8]) -> Result<JObject<'env>, NativeFailure> {
     if bytes.is_empty() {

@@ -11,7 +11,7 @@ mod start;
 mod work;
 
 use self::core::CORE;
-use guard::{bytes, guarded, to_java};
+use guard::{bytes, guarded, text, to_java};
 use jni::sys::{jint, JNI_VERSION_1_8};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -39,8 +39,8 @@ fn millis(milliseconds: i64) -> Duration {
 
 #[robusta_jni::bridge]
 mod exports {
-    use super::{bytes, guarded, millis, to_java, CORE};
-    use robusta_jni::convert::{FromJavaValue, IntoJavaValue, Signature};
+    use super::{bytes, guarded, millis, text, to_java, CORE};
+    use robusta_jni::convert::Signature;
     use robusta_jni::jni::objects::JObject;
     use robusta_jni::jni::JNIEnv;
 
@@ -52,11 +52,15 @@ mod exports {
     impl<'env: 'borrow, 'borrow> Native {
         #[call_type(unchecked)]
         pub extern "jni" fn buildId(env: &'borrow JNIEnv<'env>) -> JObject<'env> {
-            guarded(env, "buildId", || Ok(env.new_string(super::start::build_id())?.into()))
+            guarded(env, "buildId", || super::guard::java_string(env, &super::start::build_id()))
         }
 
         #[call_type(unchecked)]
-        pub extern "jni" fn start(env: &'borrow JNIEnv<'env>, process: JObject<'env>, settings: JObject<'env>) -> JObject<'env> {
+        pub extern "jni" fn start(
+            env: &'borrow JNIEnv<'env>,
+            process: JObject<'env>,
+            settings: JObject<'env>,
+        ) -> JObject<'env> {
             guarded(env, "start", || {
                 let jvm = super::start::java(env)?;
                 to_java(env, &CORE.start(jvm, &bytes(env, process)?, &bytes(env, settings)?)?)
@@ -64,7 +68,11 @@ mod exports {
         }
 
         #[call_type(unchecked)]
-        pub extern "jni" fn openApplication(env: &'borrow JNIEnv<'env>, application: JObject<'env>, settings: JObject<'env>) -> i32 {
+        pub extern "jni" fn openApplication(
+            env: &'borrow JNIEnv<'env>,
+            application: JObject<'env>,
+            settings: JObject<'env>,
+        ) -> i32 {
             guarded(env, "openApplication", || {
                 CORE.open_application(&bytes(env, application)?, &bytes(env, settings)?)
             })
@@ -83,7 +91,7 @@ mod exports {
             delta: JObject<'env>,
         ) -> JObject<'env> {
             guarded(env, "ingest", || {
-                let executor: String = env.get_string(executor.into())?.into();
+                let executor = text(env, executor)?;
                 to_java(env, &CORE.ingest(application, &executor, &bytes(env, delta)?))
             })
         }
@@ -104,9 +112,14 @@ mod exports {
         }
 
         #[call_type(unchecked)]
-        pub extern "jni" fn answer(env: &'borrow JNIEnv<'env>, token: i64, answer: JObject<'env>, error: JObject<'env>) {
+        pub extern "jni" fn answer(
+            env: &'borrow JNIEnv<'env>,
+            token: i64,
+            answer: JObject<'env>,
+            error: JObject<'env>,
+        ) {
             guarded(env, "answer", || {
-                let error = if error.is_null() { None } else { Some(env.get_string(error.into())?.into()) };
+                let error = if error.is_null() { None } else { Some(text(env, error)?) };
                 let answer = if answer.is_null() { Vec::new() } else { bytes(env, answer)? };
                 CORE.answer(token, &answer, error)
             })
@@ -118,7 +131,11 @@ mod exports {
         }
 
         #[call_type(unchecked)]
-        pub extern "jni" fn closeApplication(env: &'borrow JNIEnv<'env>, application: i32, milliseconds: i64) -> JObject<'env> {
+        pub extern "jni" fn closeApplication(
+            env: &'borrow JNIEnv<'env>,
+            application: i32,
+            milliseconds: i64,
+        ) -> JObject<'env> {
             guarded(env, "closeApplication", || {
                 to_java(env, &CORE.close_application(application, millis(milliseconds)))
             })
@@ -137,7 +154,7 @@ mod exports {
         #[call_type(unchecked)]
         pub extern "jni" fn injectPanic(env: &'borrow JNIEnv<'env>, place: JObject<'env>) {
             guarded(env, "injectPanic", || {
-                let place: String = env.get_string(place.into())?.into();
+                let place = text(env, place)?;
                 CORE.inject_panic(&place)
             })
         }

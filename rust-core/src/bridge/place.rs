@@ -71,7 +71,10 @@ mod tests {
 
     #[test]
     fn client_mode_writes_beside_the_user() {
-        assert_eq!(root(Folder::Default, &[("deploy_mode", "client")]).as_deref(), Some("/home/ann/job/glowplug-profiles"));
+        assert_eq!(
+            root(Folder::Default, &[("deploy_mode", "client")]).as_deref(),
+            Some("/home/ann/job/glowplug-profiles")
+        );
         assert_eq!(root(Folder::Off, &[]), None);
         assert_eq!(root(Folder::At("out/x/".into()), &[]).as_deref(), Some("/home/ann/job/out/x"));
         assert_eq!(root(Folder::At("s3a://b/p/".into()), &[]).as_deref(), Some("s3a://b/p"));
@@ -80,7 +83,8 @@ mod tests {
 
     #[test]
     fn cluster_mode_writes_to_the_users_home_on_the_shared_file_system() {
-        let cluster = [("deploy_mode", "cluster"), ("default_fs", "hdfs://nn:8020/"), ("user_home", "/user/ann")];
+        let cluster =
+            [("deploy_mode", "cluster"), ("default_fs", "hdfs://nn:8020/"), ("user_home", "/user/ann")];
         let found = place(&Folder::Default, &process(&cluster), "/container");
         assert_eq!(found.root.as_deref(), Some("hdfs://nn:8020/user/ann/glowplug-profiles"));
         assert_eq!(found.warning, None);

@@ -18,6 +18,8 @@ pub(crate) enum Job {
     Log { level: &'static str, message: String },
     /// A file to be written whole.
     File { application: i32, path: String, content: Vec<u8> },
+    /// A file to be removed.
+    Delete { application: i32, path: String },
     /// A delta to be sent to the driver; the token is the outbox's.
     Delta { token: u64, bytes: Vec<u8> },
 }
@@ -42,9 +44,15 @@ impl Work {
         self.last_token += 1;
         let token = self.last_token;
         let (asked, message) = match job {
-            Job::Log { level, message } => return Some(encode_with_blob(&["0", "log", level, &message], &[])),
+            Job::Log { level, message } => {
+                return Some(encode_with_blob(&["0", "log", level, &message], &[]))
+            }
             Job::File { application, path, content } => {
                 let message = encode_with_blob(&[&token.to_string(), "file", &path, "whole"], &content);
+                (Asked::File { application, path }, message)
+            }
+            Job::Delete { application, path } => {
+                let message = encode_with_blob(&[&token.to_string(), "delete", &path], &[]);
                 (Asked::File { application, path }, message)
             }
             Job::Delta { token: delta, bytes } => {
@@ -62,9 +70,13 @@ impl Work {
 
     /// Files of this application that are not written yet.
     pub(crate) fn files_of(&self, wanted: i32) -> usize {
-        let queued = self.queue.iter().filter(|job| matches!(job, Job::File { application, .. } if *application == wanted));
-        let under_way =
-            self.waiting.values().filter(|asked| matches!(asked, Asked::File { application, .. } if *application == wanted));
+        let queued = self.queue.iter().filter(|job| {
+            matches!(job, Job::File { application, .. } | Job::Delete { application, .. } if *application == wanted)
+        });
+        let under_way = self
+            .waiting
+            .values()
+            .filter(|asked| matches!(asked, Asked::File { application, .. } if *application == wanted));
         queued.count() + under_way.count()
     }
 

@@ -1,0 +1,810 @@
+//! The one core of this JVM: a session, the applications that it feeds, and the work for Java.
+//!
+//! A delta of this JVM goes from the sampler thread into [`Inbox`], and from there, on the io
+//! thread, into the driver's application or the executor's outbox: the sampler thread never waits.
+
+use super::fields::{self, Pairs};
+use super::guard::NativeFailure;
+use super::place::{place, Place};
+use super::start::{build_id, engines_text, Java, Start};
+use super::work::{Asked, Job, Work};
+use crate::application::{
+    folder_name, Application, ApplicationEvent, ApplicationInfo, Formats, SummarySetting,
+};
+use crate::encode::{comments, pprof, ProfileView};
+use crate::jvm::{Hotspot, Vm};
+use crate::profile::{Dictionary, Mark, ProcessIdentity, TaskLabels, Warning};
+use crate::relay::{decode_answer, Answered, Delta, Outbox};
+use crate::sample::clock::{Clock, SystemClock};
+use crate::sample::cpu;
+use crate::session::{DeltaSink, Engines, Machine, Plan, Session};
+use crate::settings::{self, Redaction, Resolution, Role, Settings, Triple};
+use once_cell::sync::{Lazy, OnceCell};
+use parking_lot::{Condvar, Mutex, RwLock};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The core of this JVM.
+pub(crate) static CORE: Lazy<Core> = Lazy::new(Core::default);
+
+#[derive(Default)]
+pub(crate) struct Core {
+    /// Set once; read by task threads, which must not wait for a report that is being encoded.
+    session: OnceCell<Arc<Session>>,
+    redaction: RwLock<Option<Arc<Redaction>>>,
+    inbox: Arc<Inbox>,
+    state: Mutex<State>,
+    /// Woken when there may be work for the io thread, and when an answer has come.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    me: Option<Me>,
+    applications: BTreeMap<i32, Open>,
+    last_application: i32,
+    outbox: Option<Outbox>,
+    work: Work,
+    ended: bool,
+}
+
+/// This process as it was started last.
+struct Me {
+    role: Role,
+    process: Pairs,
+    identity: ProcessIdentity,
+    settings: Settings,
+    redaction: Arc<Redaction>,
+    effective: Vec<SummarySetting>,
+    place: Place,
+    profiled: bool,
+}
+
+/// An application whose driver this is.
+struct Open {
+    application: Application,
+    root: Option<String>,
+    closed: bool,
+    /// Seq of the last delta of this very JVM.
+    own_seq: u64,
+    /// Deltas of this JVM that wait for the names that the application has dropped.
+    stuck: VecDeque<Delta>,
+}
+
+/// Deltas of this JVM on their way from the sampler thread.
+#[derive(Default)]
+struct Inbox {
+    deltas: Mutex<VecDeque<Delta>>,
+    arrived: Condvar,
+    failure: Mutex<Option<String>>,
+    names: Mutex<Option<(Dictionary, u32)>>,
+    names_are_wanted: AtomicBool,
+}
+
+/// Handle of files that belong to no application of this JVM.
+const NO_APPLICATION: i32 = 0;
+/// Five minutes of a JVM with the agent and no SparkContext: it then gets an application of its own.
+const MOST_DELTAS_BEFORE_AN_APPLICATION: usize = 30;
+/// How long one look at the clock may be overdue while the io thread waits.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
+const SAMPLER_WAIT: Duration = Duration::from_millis(1_500);
+/// The driver is not asked for longer than this while a process ends.
+const WRITE_WAIT: Duration = Duration::from_secs(30);
+
+impl Core {
+    /// Starts or takes over the session of this JVM. Returns pairs for Java.
+    pub(crate) fn start(
+        &self,
+        java: Java,
+        process: &[u8],
+        settings: &[u8],
+    ) -> Result<Vec<u8>, NativeFailure> {
+        let process = Pairs::decode(process)?;
+        let role = match process.get("role") {
+            "driver" => Role::Driver,
+            "executor" => Role::Executor,
+            _ => Role::Agent,
+        };
+        let resolution = settings::resolve(&triples(settings)?, role);
+        let here =
+            std::env::current_dir().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+        let place = place(&resolution.settings.dir, &process, &here);
+        let mut answer = Vec::new();
+        for warning in &resolution.warnings {
+            say(&mut answer, "WARN", &warning.message);
+        }
+        if let (Some(warning), Role::Driver) = (&place.warning, role) {
+            say(&mut answer, "WARN", warning);
+        }
+        let plan = Plan::of(&resolution.settings);
+        let engines = self.engines(&plan, &java);
+        let profiled = match &resolution.settings.run {
+            Ok(()) => match self.run(&plan, &engines, &java) {
+                Ok(()) => true,
+                Err(error) => {
+                    say(&mut answer, "WARN", &format!("this process is not profiled: {error}"));
+                    false
+                }
+            },
+            Err(reason) => {
+                if let Some(session) = self.session.get() {
+                    session.pause();
+                }
+                say(&mut answer, "INFO", &format!("not profiling this process: {reason}"));
+                false
+            }
+        };
+        if profiled {
+            let start = Start {
+                role,
+                process: &process,
+                java: &java,
+                engines: &engines.describe(&plan),
+                place: Some(&place),
+                effective: &resolution.effective,
+            };
+            say(&mut answer, "INFO", &start.line());
+        }
+        let running = profiled || (role == Role::Driver && resolution.settings.gather);
+        answer.extend(["running".to_owned(), running.to_string()]);
+        let wait = if process.is_true("local") { Duration::ZERO } else { resolution.settings.shutdown_wait };
+        answer.extend(["shutdown_wait_ms".to_owned(), wait.as_millis().to_string()]);
+        for (key, value) in &resolution.passed_on {
+            answer.extend([format!("pass.{key}"), value.clone()]);
+        }
+        let identity = self.identity(role, &process, &java, &engines, &plan);
+        self.become_process(Me {
+            role,
+            identity,
+            redaction: Arc::new(resolution.redaction.clone()),
+            effective: summary_settings(&resolution),
+            settings: resolution.settings,
+            process,
+            place,
+            profiled,
+        });
+        Ok(fields::encode(answer))
+    }
+
+    /// Opens the application of a SparkContext; what this JVM has sampled until now goes to it.
+    pub(crate) fn open_application(&self, application: &[u8], settings: &[u8]) -> Result<i32, NativeFailure> {
+        let pairs = Pairs::decode(application)?;
+        let _ = triples(settings)?;
+        let mut state = self.state.lock();
+        if state.me.is_none() {
+            return Err(NativeFailure::Core("openApplication before start".to_owned()));
+        }
+        let info = ApplicationInfo {
+            id: pairs.get("app_id").to_owned(),
+            name: pairs.get("app_name").to_owned(),
+            attempt: pairs.get("app_attempt").to_owned(),
+            spark: pairs.get("spark_version").to_owned(),
+            scala: pairs.get("scala_version").to_owned(),
+            ..ApplicationInfo::default()
+        };
+        let handle = state.open(info);
+        self.changed.notify_all();
+        Ok(handle)
+    }
+
+    /// Tells an application what Spark's listener bus says.
+    pub(crate) fn event(&self, application: i32, event: &[u8]) -> Result<(), NativeFailure> {
+        let mut event = fields::decode(event)?;
+        if event.is_empty() {
+            return Err(NativeFailure::Core("an event without a kind".to_owned()));
+        }
+        let kind = event.remove(0);
+        let pairs = Pairs::of(event);
+        let number = |key: &str| pairs.get(key).parse().unwrap_or(0);
+        let event = match kind.as_str() {
+            "executorAdded" => ApplicationEvent::ExecutorAdded {
+                id: pairs.get("id").to_owned(),
+                host: pairs.get("host").to_owned(),
+            },
+            "executorRemoved" => ApplicationEvent::ExecutorRemoved {
+                id: pairs.get("id").to_owned(),
+                reason: pairs.get("reason").to_owned(),
+            },
+            "stageSubmitted" => ApplicationEvent::StageSubmitted {
+                stage: number("stage") as u32,
+                attempt: number("attempt") as u32,
+                name: pairs.get("name").to_owned(),
+            },
+            "stageCompleted" => ApplicationEvent::StageCompleted {
+                stage: number("stage") as u32,
+                attempt: number("attempt") as u32,
+                name: pairs.get("name").to_owned(),
+                cpu_ns: number("cpu_ns"),
+                failure: Some(pairs.get("failure").to_owned()).filter(|failure| !failure.is_empty()),
+            },
+            _ => return Ok(()),
+        };
+        let now = SystemClock.unix();
+        if let Some(open) = self.state.lock().applications.get_mut(&application) {
+            open.application.event(event, now);
+        }
+        Ok(())
+    }
+
+    /// Takes an executor's delta; the bytes may be anything. Returns the answer's bytes.
+    pub(crate) fn ingest(&self, application: i32, executor: &str, delta: &[u8]) -> Vec<u8> {
+        let now = SystemClock.unix();
+        let mut state = self.state.lock();
+        let Some(open) = state.applications.get_mut(&application) else { return Vec::new() };
+        let answer = open.application.receive(executor, delta, now);
+        self.changed.notify_all();
+        answer
+    }
+
+    /// A task begins on the calling thread.
+    pub(crate) fn task_start(&self, task: i64, labels: &[u8]) -> Result<(), NativeFailure> {
+        let Some(session) = self.session.get() else { return Ok(()) };
+        let pairs = Pairs::decode(labels)?;
+        let Some(redaction) = self.redaction.read().clone() else { return Ok(()) };
+        let labels = pairs
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(key, value)| (key.to_owned(), label_value(key, value, &redaction)))
+            .collect();
+        session.task_started(task as u64, TaskLabels(labels));
+        Ok(())
+    }
+
+    /// The task of the calling thread ends.
+    pub(crate) fn task_end(&self) -> Result<(), NativeFailure> {
+        if let Some(session) = self.session.get() {
+            session.task_ended();
+        }
+        Ok(())
+    }
+
+    /// Waits for work for the io thread, at most `wait`; empty when there was none.
+    pub(crate) fn take(&self, wait: Duration) -> Vec<u8> {
+        if let Some(session) = self.session.get() {
+            session.own_thread();
+        }
+        let deadline = Instant::now() + wait;
+        let mut state = self.state.lock();
+        loop {
+            self.move_on(&mut state);
+            if let Some(work) = state.work.take() {
+                return work;
+            }
+            if state.ended {
+                return fields::encode_with_blob(&["0", "end"], &[]);
+            }
+            if Instant::now() >= deadline {
+                return Vec::new();
+            }
+            self.changed.wait_until(&mut state, deadline.min(Instant::now() + LONGEST_WAIT));
+        }
+    }
+
+    /// Takes what came of a piece of work.
+    pub(crate) fn answer(
+        &self,
+        token: i64,
+        answer: &[u8],
+        error: Option<String>,
+    ) -> Result<(), NativeFailure> {
+        let mut state = self.state.lock();
+        match state.work.answered(token) {
+            Some(Asked::File { application, path }) => {
+                if let (Some(open), Some(error)) = (state.applications.get_mut(&application), error) {
+                    open.file_failed(&path, &error);
+                    let message = format!("{path} could not be written: {error}");
+                    state.work.push(Job::Log { level: "WARN", message });
+                }
+            }
+            Some(Asked::Delta(delta)) => self.delta_answered(&mut state, delta, answer, error),
+            None => {}
+        }
+        self.move_on(&mut state);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// The executor ends: hands on the last delta and waits until the driver has it, at most `wait`.
+    pub(crate) fn flush(&self, wait: Duration) -> Result<(), NativeFailure> {
+        let deadline = Instant::now() + wait;
+        let Some(session) = self.session.get() else { return Ok(()) };
+        session.close_delta(true, "shutdown", SAMPLER_WAIT.min(wait));
+        session.pause();
+        let mut state = self.state.lock();
+        if state.me.as_ref().is_some_and(|me| me.role == Role::Agent) {
+            state.open_own_application();
+        }
+        self.move_on(&mut state);
+        self.changed.notify_all();
+        if state.outbox.is_none() {
+            drop(state);
+            self.close_all(deadline);
+            return Ok(());
+        }
+        state.write_refused();
+        while state.has_outgoing() && Instant::now() < deadline {
+            self.changed.wait_until(&mut state, deadline.min(Instant::now() + LONGEST_WAIT));
+            self.move_on(&mut state);
+        }
+        Ok(())
+    }
+
+    /// The SparkContext ends: waits for executors' last deltas, at most `wait`, writes the folder, and
+    /// returns the lines to log as pairs.
+    pub(crate) fn close_application(&self, application: i32, wait: Duration) -> Vec<u8> {
+        if let Some(session) = self.session.get() {
+            session.close_delta(true, "shutdown", SAMPLER_WAIT);
+        }
+        let deadline = Instant::now() + wait;
+        let mut state = self.state.lock();
+        self.move_on(&mut state);
+        while state.awaited(application) > 0 && Instant::now() < deadline {
+            self.changed.wait_until(&mut state, deadline);
+        }
+        self.finish(&mut state, application, Instant::now() + WRITE_WAIT)
+    }
+
+    /// Ends the session's threads and the io thread.
+    pub(crate) fn stop(&self) -> Result<(), NativeFailure> {
+        if let Some(session) = self.session.get() {
+            session.stop(SAMPLER_WAIT);
+        }
+        self.state.lock().ended = true;
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Panics here, or later on the sampler thread: for tests only, so nothing happens unless the
+    /// environment asks for it.
+    pub(crate) fn inject_panic(&self, place: &str) -> Result<(), NativeFailure> {
+        let wanted = std::env::var("GLOWPLUG_TEST_PANIC").unwrap_or_default();
+        if !wanted.split(',').any(|wanted| wanted == place) {
+            return Ok(());
+        }
+        panic!("injected at {place}");
+    }
+
+    fn engines(&self, plan: &Plan, java: &Java) -> Engines {
+        let machine = Machine {
+            feature: java.feature,
+            arch: std::env::consts::ARCH,
+            // SAFETY: the pointer that JNI_OnLoad got.
+            has_walker: unsafe { Hotspot::open(super::java_vm(), java.feature) }
+                .is_ok_and(|vm| vm.walker().is_some()),
+            timer: cpu::probe(),
+        };
+        Engines::choose(plan, &machine)
+    }
+
+    /// Starts the session, or has the one that is there do as planned.
+    fn run(&self, plan: &Plan, engines: &Engines, java: &Java) -> Result<(), String> {
+        if let Some(session) = self.session.get() {
+            if !session.is_alive() {
+                return Err(self
+                    .inbox
+                    .failure
+                    .lock()
+                    .clone()
+                    .unwrap_or_else(|| "the profiler has ended".to_owned()));
+            }
+            session.replan(plan.clone());
+            session.resume();
+            return Ok(());
+        }
+        // SAFETY: the pointer that JNI_OnLoad got.
+        let vm =
+            unsafe { Hotspot::open(super::java_vm(), java.feature) }.map_err(|error| error.to_string())?;
+        let session = Session::launch(
+            Arc::new(vm),
+            Arc::new(SystemClock),
+            plan.clone(),
+            engines.clone(),
+            self.inbox.clone(),
+        )?;
+        if std::env::var("GLOWPLUG_TEST_PANIC")
+            .is_ok_and(|places| places.split(',').any(|place| place == "sampler"))
+        {
+            session.inject_panic("sampler");
+        }
+        let _ = self.session.set(Arc::new(session));
+        Ok(())
+    }
+
+    fn identity(
+        &self,
+        role: Role,
+        process: &Pairs,
+        java: &Java,
+        engines: &Engines,
+        plan: &Plan,
+    ) -> ProcessIdentity {
+        static UUID: Lazy<String> = Lazy::new(|| uuid::Uuid::new_v4().simple().to_string());
+        let id = match role {
+            Role::Executor => process.get("executor_id").to_owned(),
+            Role::Driver | Role::Agent => "driver".to_owned(),
+        };
+        ProcessIdentity {
+            uuid: UUID.clone(),
+            id,
+            host: process.get("host").to_owned(),
+            pid: std::process::id(),
+            java: java.name.clone(),
+            glowplug: build_id(),
+            jar: process.get("jar").to_owned(),
+            started: SystemClock.unix(),
+            engines: engines_text(engines, plan),
+        }
+    }
+
+    fn become_process(&self, me: Me) {
+        *self.redaction.write() = Some(me.redaction.clone());
+        let mut state = self.state.lock();
+        if me.role == Role::Executor && me.profiled && state.outbox.is_none() {
+            state.outbox = Some(Outbox::new(me.identity.clone(), me.settings.report_interval));
+        }
+        state.me = Some(me);
+    }
+
+    /// Brings everything one step further: deltas to where they go, due files and deltas into the work.
+    fn move_on(&self, state: &mut State) {
+        if let Some(message) = self.inbox.failure.lock().take() {
+            let message = format!("the profiler has stopped, and the job runs on without it: {message}");
+            state.work.push(Job::Log { level: "WARN", message: message.clone() });
+            state.failed(message);
+        }
+        let now = SystemClock.unix();
+        state.place_deltas(&self.inbox, now);
+        state.send(&self.inbox, now);
+        for (handle, open) in &mut state.applications {
+            if !open.closed {
+                let files = open.application.due(now);
+                open.queue(*handle, files, &mut state.work);
+            }
+            for warning in open.application.take_warnings() {
+                state.work.push(Job::Log { level: "WARN", message: warning.message });
+            }
+        }
+    }
+
+    fn delta_answered(&self, state: &mut State, token: u64, answer: &[u8], error: Option<String>) {
+        let now = SystemClock.unix();
+        let Some(outbox) = &mut state.outbox else { return };
+        let answer = match error {
+            Some(error) => Err(error),
+            None => {
+                decode_answer(answer).map_err(|error| format!("the driver's answer is malformed: {error}"))
+            }
+        };
+        match outbox.answered(token, answer, now) {
+            Answered::NamesWanted => self.inbox.names_are_wanted.store(true, Ordering::Release),
+            Answered::Refused => {
+                let reason = outbox.refusal().unwrap_or_default();
+                let message =
+                    format!("the driver takes no samples of this executor, which writes its own file at its end: {reason}");
+                state.work.push(Job::Log { level: "WARN", message });
+            }
+            Answered::Delivered | Answered::Again | Answered::Stale => {}
+        }
+        if let Some(session) = self.session.get() {
+            session.set_delta_interval(outbox.interval());
+            session.set_clock_offset(outbox.driver_time(now) as i64 - now as i64);
+        }
+    }
+
+    /// Closes every application that is open, as a JVM without Spark's shutdown does at its end.
+    fn close_all(&self, deadline: Instant) {
+        let mut state = self.state.lock();
+        let handles: Vec<i32> = state.applications.keys().copied().collect();
+        for handle in handles {
+            let lines = self.finish(&mut state, handle, deadline);
+            let Ok(lines) = Pairs::decode(&lines) else { continue };
+            for (level, message) in lines.iter() {
+                let level = if level == "log.WARN" { "WARN" } else { "INFO" };
+                state.work.push(Job::Log { level, message: message.to_owned() });
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// Writes an application's last files and returns its last lines as pairs.
+    fn finish(
+        &self,
+        state: &mut parking_lot::MutexGuard<'_, State>,
+        handle: i32,
+        deadline: Instant,
+    ) -> Vec<u8> {
+        let now = SystemClock.unix();
+        let State { applications, work, .. } = &mut **state;
+        let Some(open) = applications.get_mut(&handle) else { return Vec::new() };
+        if std::mem::replace(&mut open.closed, true) {
+            return Vec::new();
+        }
+        let files = open.application.finish(now);
+        open.queue(handle, files, work);
+        self.changed.notify_all();
+        while state.work.files_of(handle) > 0 && Instant::now() < deadline {
+            self.changed.wait_until(state, deadline);
+        }
+        let unwritten = state.work.files_of(handle);
+        let mut lines = Vec::new();
+        let Some(open) = state.applications.get_mut(&handle) else { return Vec::new() };
+        for warning in open.application.take_warnings() {
+            say(&mut lines, "WARN", &warning.message);
+        }
+        if unwritten > 0 {
+            say(&mut lines, "WARN", &format!("{unwritten} files of the profile were not written in time"));
+        }
+        say(&mut lines, "INFO", &open.application.end_line());
+        if !state.applications.values().any(|open| !open.closed) {
+            if let Some(session) = self.session.get() {
+                session.pause();
+            }
+        }
+        fields::encode(lines)
+    }
+}
+
+impl State {
+    fn open(&mut self, info: ApplicationInfo) -> i32 {
+        let Some(me) = &self.me else { return 0 };
+        self.last_application += 1;
+        let handle = self.last_application;
+        let root =
+            me.place.root.as_ref().map(|root| format!("{root}/{}", folder_name(&info.id, &info.attempt)));
+        let redaction = me.redaction.clone();
+        let info = ApplicationInfo {
+            jar: me.process.get("jar").to_owned(),
+            engines: me.identity.engines.join(", "),
+            settings: me.effective.clone(),
+            ..info
+        };
+        let application = Application::new(
+            info,
+            &me.settings,
+            root.clone(),
+            Box::new(Formats),
+            Box::new(move |text| redaction.redact_text(text)),
+        );
+        self.applications
+            .insert(handle, Open { application, root, closed: false, own_seq: 0, stuck: VecDeque::new() });
+        handle
+    }
+
+    /// A JVM with the agent and without Spark is its own application.
+    fn open_own_application(&mut self) {
+        if self.applications.is_empty() {
+            let id = format!("jvm-{}", std::process::id());
+            self.open(ApplicationInfo { name: id.clone(), id, ..ApplicationInfo::default() });
+        }
+    }
+
+    fn place_deltas(&mut self, inbox: &Inbox, now: u64) {
+        let Some(me) = &self.me else { return };
+        if me.role == Role::Agent && inbox.deltas.lock().len() > MOST_DELTAS_BEFORE_AN_APPLICATION {
+            self.open_own_application();
+        }
+        let Some(me) = &self.me else { return };
+        if let Some(outbox) = &mut self.outbox {
+            for delta in inbox.take() {
+                outbox.push(delta);
+            }
+            return;
+        }
+        let Some(open) = self.applications.values_mut().rev().find(|open| !open.closed) else { return };
+        if let Some((dictionary, epoch)) = inbox.names.lock().take() {
+            open.names(&dictionary, epoch, inbox, now);
+        }
+        for delta in inbox.take() {
+            open.ingest(Delta { process: me.identity.clone(), ..delta }, inbox, now);
+        }
+    }
+
+    fn send(&mut self, inbox: &Inbox, now: u64) {
+        let Some(outbox) = &mut self.outbox else { return };
+        if let Some((dictionary, epoch)) = inbox.names.lock().take() {
+            outbox.names(&dictionary, epoch);
+        }
+        if self.work.has_delta() {
+            return;
+        }
+        if let Some(outgoing) = outbox.next(now) {
+            self.work.push(Job::Delta { token: outgoing.token, bytes: outgoing.bytes });
+        }
+    }
+
+    /// A process whose deltas the driver refuses writes its own file.
+    fn write_refused(&mut self) {
+        let (Some(me), Some(outbox)) = (&self.me, &self.outbox) else { return };
+        let (Some(profile), Some(root)) = (outbox.collected(), &me.place.root) else { return };
+        let view = ProfileView {
+            profile,
+            filter: None,
+            from_ns: me.identity.started,
+            duration_ns: SystemClock.unix().saturating_sub(me.identity.started),
+            period_ns: me.settings.cpu_interval.map_or(0, |interval| interval.as_nanos() as u64),
+            comments: comments(me.process.get("app_name"), &me.identity.engines.join(", ")),
+        };
+        let folder = folder_name(me.process.get("app_id"), me.process.get("app_attempt"));
+        let path = format!("{root}/{folder}/executors/{}.pb.gz", me.identity.id);
+        self.work.push(Job::File { application: NO_APPLICATION, path, content: pprof::encode(&view) });
+    }
+
+    /// True while the driver has not acknowledged everything, or an own file is not written.
+    fn has_outgoing(&self) -> bool {
+        let unacknowledged = |outbox: &Outbox| outbox.refusal().is_none() && !outbox.is_empty();
+        self.outbox.as_ref().is_some_and(unacknowledged) || self.work.files_of(NO_APPLICATION) > 0
+    }
+
+    fn awaited(&self, application: i32) -> usize {
+        self.applications.get(&application).map_or(0, |open| open.application.awaited(SystemClock.unix()))
+    }
+
+    fn failed(&mut self, message: String) {
+        let warning = Warning { code: "profiler-stopped".to_owned(), message };
+        for open in self.applications.values_mut() {
+            open.application.warn(warning.clone(), true);
+        }
+        if let Some(outbox) = &mut self.outbox {
+            let now = SystemClock.unix();
+            outbox.push(Delta {
+                from: now,
+                to: now,
+                last: true,
+                ending: "the profiler stopped".to_owned(),
+                warnings: vec![(warning, 1)],
+                ..Delta::default()
+            });
+        }
+    }
+}
+
+impl Open {
+    /// Takes a delta of this very JVM.
+    fn ingest(&mut self, mut delta: Delta, inbox: &Inbox, now: u64) {
+        if !self.stuck.is_empty() {
+            self.stuck.push_back(delta);
+            return;
+        }
+        delta.seq = self.own_seq + 1;
+        if self.application.ingest(delta.clone(), now).resend_names {
+            inbox.names_are_wanted.store(true, Ordering::Release);
+            self.stuck.push_back(delta);
+            return;
+        }
+        self.own_seq += 1;
+    }
+
+    /// The names that stuck deltas wait for. What is left of a former epoch cannot be named any more.
+    fn names(&mut self, dictionary: &Dictionary, epoch: u32, inbox: &Inbox, now: u64) {
+        let mut whole = Some(dictionary.since(Mark::default()));
+        for mut delta in std::mem::take(&mut self.stuck) {
+            if delta.epoch != epoch {
+                let message = "samples were dropped: their names went with a full dictionary".to_owned();
+                self.application.warn(Warning { code: "names-dropped".to_owned(), message }, false);
+                continue;
+            }
+            if let Some(whole) = whole.take() {
+                delta.dictionary = whole;
+            }
+            self.ingest(delta, inbox, now);
+        }
+    }
+
+    fn queue(&self, handle: i32, files: Vec<crate::application::FolderFile>, work: &mut Work) {
+        let Some(root) = &self.root else { return };
+        for file in files {
+            let path = format!("{root}/{}", file.path);
+            work.push(match file.bytes {
+                Some(content) => Job::File { application: handle, path, content },
+                None => Job::Delete { application: handle, path },
+            });
+        }
+    }
+
+    fn file_failed(&mut self, path: &str, error: &str) {
+        let message = format!("{path} could not be written: {error}");
+        self.application.warn(Warning { code: "file-not-written".to_owned(), message }, true);
+    }
+}
+
+impl Inbox {
+    fn take(&self) -> Vec<Delta> {
+        self.deltas.lock().drain(..).collect()
+    }
+}
+
+impl DeltaSink for Inbox {
+    fn delta(&self, delta: Delta) {
+        self.deltas.lock().push_back(delta);
+        self.arrived.notify_all();
+    }
+
+    fn names_are_wanted(&self) -> bool {
+        self.names_are_wanted.swap(false, Ordering::AcqRel)
+    }
+
+    fn names(&self, dictionary: &Dictionary, epoch: u32) {
+        *self.names.lock() = Some((dictionary.clone(), epoch));
+    }
+
+    fn failed(&self, message: String) {
+        *self.failure.lock() = Some(message);
+    }
+}
+
+/// The command line over fields: arguments in; exit, stdout and stderr out.
+pub(crate) fn command(arguments: &[u8]) -> Result<Vec<u8>, NativeFailure> {
+    let outcome = crate::command::run(&fields::decode(arguments)?);
+    let exit = outcome.exit.to_string();
+    Ok(fields::encode(["exit", &exit, "stdout", &outcome.stdout, "stderr", &outcome.stderr]))
+}
+
+fn say(answer: &mut Vec<String>, level: &str, message: &str) {
+    answer.extend([format!("log.{level}"), message.to_owned()]);
+}
+
+fn triples(bytes: &[u8]) -> Result<Vec<Triple>, NativeFailure> {
+    fields::decode(bytes)?
+        .chunks_exact(3)
+        .map(|row| {
+            let origin = row[2].parse().map_err(|error| NativeFailure::Core(format!("{error}")))?;
+            Ok(Triple { key: row[0].clone(), value: row[1].clone(), origin })
+        })
+        .collect()
+}
+
+fn summary_settings(resolution: &Resolution) -> Vec<SummarySetting> {
+    resolution
+        .effective
+        .iter()
+        .map(|setting| SummarySetting {
+            key: setting.key.clone(),
+            value: setting.value.clone(),
+            origin: setting.origin.to_string(),
+        })
+        .collect()
+}
+
+/// A label's value as it may leave the process: its first line, cut, with secrets hidden.
+fn label_value(key: &str, value: &str, redaction: &Redaction) -> String {
+    let line = value.lines().next().unwrap_or("");
+    redaction.redact_value(key, &redaction.redact_text(line)).chars().take(crate::relay::MAX_LABEL).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_is_its_first_line_cut() {
+        let (redaction, _) = Redaction::new(None, None);
+        let long = format!("{}\nplan {{", "x".repeat(300));
+        assert_eq!(label_value("job_description", &long, &redaction), "x".repeat(200));
+        assert_eq!(label_value("job_group", "", &redaction), "");
+    }
+
+    #[test]
+    fn a_secret_in_a_label_is_hidden() {
+        let (redaction, _) = Redaction::new(None, Some("AKIA[A-Z0-9]+"));
+        assert!(!label_value("job_description", "copy with AKIA123ABC", &redaction).contains("AKIA123ABC"));
+        assert!(!label_value("user_password", "hunter2", &redaction).contains("hunter2"));
+    }
+
+    #[test]
+    fn triples_need_a_known_origin() {
+        let bytes = fields::encode(["spark.glowplug.depth", "12", "conf"]);
+        assert_eq!(triples(&bytes).expect("well formed").len(), 1);
+        let bytes = fields::encode(["spark.glowplug.depth", "12", "moon"]);
+        assert!(triples(&bytes).is_err());
+    }
+
+    #[test]
+    fn names_of_a_whole_dictionary_begin_at_nothing() {
+        let inbox = Inbox::default();
+        inbox.names(&Dictionary::default(), 3);
+        let (dictionary, epoch) = inbox.names.lock().take().expect("kept");
+        assert_eq!((dictionary.since(Mark::default()).nodes.len(), epoch), (1, 3));
+    }
+}
