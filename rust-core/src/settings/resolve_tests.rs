@@ -146,7 +146,7 @@ mod values {
             (settings.profile_name, settings.profile_version, settings.profile_group)
         };
         let some = |text: &str| Some(text.to_string());
-        assert_eq!(names(&[group.clone()]), (some("G"), None, some("G")));
+        assert_eq!(names(std::slice::from_ref(&group)), (some("G"), None, some("G")));
         assert_eq!(names(&[group.clone(), dataproc.clone()]), (some("D"), None, some("G")));
         assert_eq!(names(&[group, dataproc, cloud, version]), (some("C"), some("V"), some("G")));
     }
@@ -290,7 +290,7 @@ mod switches {
     use super::*;
 
     fn run(resolution: &Resolution) -> Result<(), &str> {
-        resolution.settings.run.as_ref().map(|()| ()).map_err(String::as_str)
+        resolution.settings.run.as_ref().copied().map_err(String::as_str)
     }
 
     #[test]
@@ -494,7 +494,7 @@ mod passing_on {
         assert_eq!(off.passed_on[0], pairs(&[("spark.glowplug.enabled", "false")])[0]);
         let passed = triple("spark.glowplug.enabled", "false", Origin::Driver);
         assert_eq!(
-            executor(&[passed.clone()]).settings.run,
+            executor(std::slice::from_ref(&passed)).settings.run,
             Err("spark.glowplug.enabled is false (driver)".to_string())
         );
         assert_eq!(executor(&[passed, environment("ENABLE_AMAZON_PROFILER", "true")]).settings.run, Ok(()));
