@@ -262,6 +262,12 @@ mod order_of_places {
     }
 
     #[test]
+    fn agent_options_take_a_property_of_a_vendor() {
+        let triples = [triple("cloud.profiler.enable", "true", Origin::Agent)];
+        assert_eq!(switch(&driver(&triples), KEY), ("true", Origin::Agent, "cloud.profiler.enable"));
+    }
+
+    #[test]
     fn the_environments_context_beats_the_one_in_conf() {
         let triples = [
             conf("spark.yarn.appMasterEnv.PROFILING_CONTEXT", r#"{"profilingGroupName":"conf"}"#),
