@@ -1,7 +1,6 @@
 //! A profile becomes bytes: pprof, collapsed stacks, and the page with its data.
 
 pub mod collapsed;
-mod layer;
 pub mod page;
 pub mod pprof;
 pub mod text;

@@ -1,6 +1,5 @@
 //! The page and its data: a columnar JSON, described in docs/OUTPUT.md.
 
-use super::layer::layer;
 use super::pprof::filtered;
 use super::text::html as escaped;
 use super::{gzip_writer, ProfileView};
@@ -265,7 +264,7 @@ fn write(view: &ProfileView, info: &PageInfo) -> Vec<u8> {
     let data = Data {
         info,
         types,
-        layers: tree.names.iter().map(|name| layer(name)).collect(),
+        layers: tree.names.iter().map(|name| crate::facts::layer(name) as u8).collect(),
         names: tree.names,
         nodes: Nodes { name: tree.name, up: tree.up },
         labels: labels(&view.profile.dictionary, &sets),

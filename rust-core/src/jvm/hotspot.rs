@@ -3,6 +3,7 @@
 use super::call_trace::Walker;
 use super::structs::{KernelReader, VmStructs};
 use super::{events, FoundThread, MethodId, MethodInfo, RawFrame, ThreadRef, ThreadStack, Vm};
+use crate::facts;
 use crate::profile::ThreadState;
 use jni::strings::JNIStr;
 use jvmti_bindings::sys::jni::{jobject, jthread, JNIEnv, JNINativeInterface_, JavaVM, JavaVMAttachArgs};
@@ -348,12 +349,10 @@ impl Vm for Hotspot {
     }
 
     fn stacks(&self, threads: &[ThreadRef], depth: usize) -> Vec<Option<ThreadStack>> {
-        /// First release whose GetStackTrace is a handshake with one thread (JDK-8233700).
-        const HANDSHAKES_SINCE: u32 = 16;
         if threads.is_empty() {
             return Vec::new();
         }
-        if self.feature >= HANDSHAKES_SINCE {
+        if facts::jdk(self.feature).sweep == facts::Sweep::Each {
             return threads.iter().map(|thread| self.stack_of(*thread, depth)).collect();
         }
         self.stacks_in_one_stop(threads, depth)

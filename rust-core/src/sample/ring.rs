@@ -51,10 +51,8 @@ impl Ring {
             self.dropped_weight.fetch_add(weight, Ordering::Relaxed);
             return false;
         };
-        let mut at = start + 1;
-        for word in head.iter().copied().chain(body) {
+        for (at, word) in (start + 1..).zip(head.iter().copied().chain(body)) {
             self.word(at).store(word, Ordering::Relaxed);
-            at += 1;
         }
         self.word(start).store(length | tag << LENGTH_BITS, Ordering::Release);
         true

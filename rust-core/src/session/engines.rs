@@ -61,21 +61,18 @@ impl Engines {
             _ if machine.arch != "x86_64" => {
                 CpuEngine::Sampler(format!("per-thread timers are not proved on {} yet", machine.arch))
             }
-            _ if !fact.timers => {
-                CpuEngine::Sampler(format!("per-thread timers are not proved on JDK {} yet", machine.feature))
-            }
+            _ if fact.cpu == facts::CpuEngine::Sampler => CpuEngine::Sampler(fact.why.clone()),
             _ if !machine.has_walker => CpuEngine::Sampler(
                 "this JVM does not export AsyncGetCallTrace and its field tables (not HotSpot?)".to_owned(),
             ),
             (_, Err(error)) => CpuEngine::Sampler(error.to_string()),
             (_, Ok(())) => CpuEngine::Timers,
         };
-        /// JEP 331: sampled allocation events.
-        const ALLOCATIONS_SINCE: u32 = 11;
-        let allocations = if machine.feature >= ALLOCATIONS_SINCE {
-            Ok(())
-        } else {
-            Err(format!("JDK {} has no sampled allocation events (11 and newer have)", machine.feature))
+        let allocations = match fact.alloc {
+            facts::AllocEngine::Sampled => Ok(()),
+            facts::AllocEngine::Counters => {
+                Err(format!("JDK {} has no sampled allocation events (11 and newer have)", machine.feature))
+            }
         };
         Engines { cpu, debug_non_safepoints: fact.debug_non_safepoints, allocations }
     }
@@ -288,7 +285,8 @@ mod tests {
         assert_eq!(
             described(&plan(), &machine(8))[..3],
             [
-                "cpu=sampler-thread(10ms) because per-thread timers are not proved on JDK 8 yet",
+                "cpu=sampler-thread(10ms) because JDK 8 needs its method ids made ahead of time before a signal handler \
+                 may walk a stack",
                 "wall=sweep(50ms)",
                 "alloc=off because JDK 8 has no sampled allocation events (11 and newer have)",
             ]

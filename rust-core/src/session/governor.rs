@@ -43,7 +43,7 @@ impl Governor {
     /// Takes a look; returns the new factor if it has changed. The first window counts for nothing:
     /// in it the profiler starts.
     pub(crate) fn look(&mut self, now: Costs) -> Option<u32> {
-        let Some(last) = self.last.replace(now) else { return None };
+        let last = self.last.replace(now)?;
         let seconds = (now.time - last.time) as f64 / 1e9;
         let own = now.own.saturating_sub(last.own) as f64;
         let process = now.process.saturating_sub(last.process) as f64;

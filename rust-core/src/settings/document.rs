@@ -48,7 +48,8 @@ Where the same setting is found at several places, the first of these counts:
    the Hadoop configuration;
 2. another spelling of it (named with each key below):
    1. the environment of the process itself,
-   2. its environment as conf spells it: {executor_forms} in an executor, {driver_forms} in the driver,
+   2. its environment as conf spells it: in an executor {executor_forms}, in the driver
+      {driver_forms},
    3. `cloud.profiler.*` and `dataproc.profiling.*` set in code,
    4. the same with `spark.` before it,
    5. the same with `spark.hadoop.` before it, and the Hadoop configuration,
@@ -59,18 +60,19 @@ Where the same setting is found at several places, the first of these counts:
 ## When nothing starts
 
 * Nothing starts where `spark.glowplug.enabled` is `false`.
-* Nothing starts where nobody set `spark.glowplug.enabled`, at least one of {variables} is set, and all that are set say
-  `false`.
+* Nothing starts where nobody set `spark.glowplug.enabled`, and all that are set of
+  {variables} say `false`.
 * With `requested` nothing starts until the job says `true` to one of them, to `cloud.profiler.enable` or to
   `dataproc.profiling.enabled`.
 * `spark.glowplug.driver.enabled` and `spark.glowplug.executor.enabled` leave out one role.
 
 ## {CONTEXT}
 
-The environment variable of Amazon's CodeGuru plugin: JSON with the fields {fields}. It is read in every shape in
-which consoles, shells and YARN's launch script leave it: escaped once or more, within quotes, or with its quotes eaten.
-Where only a fragment is left, the warning names what cut it. It speaks of CodeGuru alone: folder and Spark UI follow
-`spark.glowplug.*`.
+The environment variable of Amazon's CodeGuru plugin: JSON with the fields
+{fields}.
+It is read in every shape in which consoles, shells and YARN's launch script leave it: escaped once or more, within
+quotes, or with its quotes eaten. Where only a fragment is left, the warning names what cut it. It speaks of CodeGuru
+alone: folder and Spark UI follow `spark.glowplug.*`.
 
 ## Each key
 {sections}"

@@ -120,7 +120,7 @@ pub(crate) static KEYS: &[Key] = &[
         )
     },
     Key {
-        default: Default::Unset("the first of `java.io.tmpdir`, the working directory and `/tmp` that works"),
+        default: Default::Unset("the first of `java.io.tmpdir`, the working directory, `LOCAL_DIRS`, `spark.local.dir` and the user's home that works"),
         passed_on: false,
         ..Key::new(
             "native.dir",

@@ -1,6 +1,6 @@
 //! The places where a setting can be found, and their order.
 
-use super::keys::{Source, PREFIX};
+use super::keys::{find_spelling, Source, PREFIX};
 use super::{Origin, Role, Triple};
 
 /// A place where a setting can be found; the smaller one wins.
@@ -17,6 +17,7 @@ pub(crate) enum Place {
     WithSparkPrefix,
     SparkHadoop,
     Hadoop,
+    /// Also a vendor's property among the options of the agent.
     SystemProperty,
     PassedOn,
 }
@@ -53,6 +54,7 @@ pub(crate) fn place(triple: &Triple, role: Role) -> Option<(Place, Name<'_>)> {
         Origin::Conf => {
             own.map_or_else(|| vendor_in_conf(key, role), |name| (Place::OwnConf, Name::Own(name)))
         }
+        Origin::Agent if find_spelling(Source::Property, key).is_some() => (Place::SystemProperty, property),
         Origin::Agent => (Place::OwnAgent, Name::Own(own.unwrap_or(key))),
         Origin::Driver => (Place::PassedOn, Name::Own(own.unwrap_or(key))),
         Origin::Environment => (Place::Environment, Name::Vendor(Source::Environment, key)),

@@ -32,8 +32,8 @@ enum Texts {
 }
 
 impl Redaction {
-    /// From the values of `spark.redaction.regex` and `spark.redaction.string.regex`; `None` where
-    /// they are not set. The warnings say which pattern was not understood and what is hidden for it.
+    /// From the values of `spark.redaction.regex` and `spark.redaction.string.regex`; `None` or an
+    /// empty text where they are not set. The warnings say which pattern was not understood and what is hidden for it.
     pub fn new(key_pattern: Option<&str>, text_pattern: Option<&str>) -> (Redaction, Vec<Warning>) {
         Redaction::build((KEY_PATTERN, key_pattern), &[(TEXT_PATTERN, text_pattern)])
     }
@@ -79,11 +79,11 @@ impl Redaction {
     fn build(keys: (&str, Option<&str>), texts: &[(&str, Option<&str>)]) -> (Redaction, Vec<Warning>) {
         let mut warnings = Vec::new();
         let (key, pattern) = keys;
-        let keys = compile(key, pattern.unwrap_or(DEFAULT_PATTERN)).unwrap_or_else(|what| {
+        let pattern = pattern.filter(|pattern| !pattern.is_empty()).unwrap_or(DEFAULT_PATTERN);
+        let keys = compile(key, pattern).unwrap_or_else(|what| {
             warnings.push(what.warning("the default pattern hides values instead"));
             Regex::new(DEFAULT_PATTERN).expect("the default pattern compiles")
         });
-        // Spark takes an empty pattern for texts as none.
         let set = texts.iter().filter_map(|(key, pattern)| Some((key, pattern.filter(|p| !p.is_empty())?)));
         let mut patterns = Vec::new();
         let mut hide_all = false;
@@ -171,9 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_pattern_for_texts_is_none() {
-        let (redaction, warnings) = Redaction::new(None, Some(""));
+    fn an_empty_pattern_is_none() {
+        let (redaction, warnings) = Redaction::new(Some(""), Some(""));
         assert_eq!(warnings, []);
+        assert_eq!(redaction.redact_value("spark.glowplug.dir", "/x"), "/x");
+        assert_eq!(redaction.redact_value("spark.secret", "x"), "***");
         assert_eq!(redaction.redact_text("text"), "text");
     }
 

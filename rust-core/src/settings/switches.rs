@@ -56,12 +56,12 @@ fn unasked(found: &[Found]) -> (Result<(), String>, Option<&Found>) {
 /// variable, Google's properties, or the driver that was asked.
 fn request(found: &[Found]) -> Option<&Found> {
     let yes = |passed_on: bool| {
-        let answers = enabled(found).filter(move |(at, _)| (at.place == Place::PassedOn) == passed_on);
-        let first = answers.filter(|(_, value)| *value != Enabled::Requested).next();
+        let mut answers = enabled(found).filter(move |(at, _)| (at.place == Place::PassedOn) == passed_on);
+        let first = answers.find(|(_, value)| *value != Enabled::Requested);
         first.filter(|(_, value)| *value == Enabled::Yes).map(|(at, _)| at)
     };
-    let vendors = cloud_switches(found, |at| at.source.is_some());
-    yes(false).or_else(|| vendors.filter(|(_, on)| *on).map(|(at, _)| at).next()).or_else(|| yes(true))
+    let vendors = || cloud_switches(found, |at| at.source.is_some()).find(|(_, on)| *on).map(|(at, _)| at);
+    yes(false).or_else(vendors).or_else(|| yes(true))
 }
 
 fn role_switch(chosen: &Chosen, role: Role) -> Result<(), String> {
