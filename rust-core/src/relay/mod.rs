@@ -5,6 +5,10 @@
 //! is acknowledged; the driver drops repeats by (uuid, seq).
 
 mod outbox;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use outbox::{Answered, Outbox, Outgoing};

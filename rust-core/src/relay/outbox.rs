@@ -190,6 +190,11 @@ impl Outbox {
         }
     }
 
+    /// When a delta that failed goes again; a time that has passed where none failed.
+    pub fn next_attempt(&self) -> u64 {
+        self.retry_at
+    }
+
     /// Time from one delta to the next.
     pub fn interval(&self) -> Duration {
         self.interval
