@@ -81,7 +81,8 @@ public final class SampleSparkApp {
     /** Aggregation and join. */
     private static long revenueByCountry(SparkSession spark) {
         List<Row> rows = spark.sql("SELECT c.country, SUM(o.cents) AS cents, COUNT(DISTINCT c.name) AS names"
-                + " FROM orders o JOIN customers c ON o.customer = c.customer GROUP BY c.country ORDER BY cents DESC").collectAsList();
+                + " FROM orders o JOIN customers c ON o.customer = c.customer GROUP BY c.country ORDER BY cents DESC")
+                .collectAsList();
         long cents = 0;
         for (Row row : rows) {
             cents += row.getLong(1);

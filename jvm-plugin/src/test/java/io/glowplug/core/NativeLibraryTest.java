@@ -105,7 +105,8 @@ public class NativeLibraryTest {
         Path installed = installed("0.9.0+bbbb");
         NativeLibrary library = library();
         assertEquals(tmp, library.load().getParent().getParent());
-        assertEquals(installed + " (java.library.path) is build 0.9.0+bbbb, and this jar is build 1.0.0+aaaa", library.skipped().get(0));
+        assertEquals(installed + " (java.library.path) is build 0.9.0+bbbb, and this jar is build 1.0.0+aaaa",
+                library.skipped().get(0));
     }
 
     @Test
@@ -113,8 +114,8 @@ public class NativeLibraryTest {
         host.properties.put("os.name", "Mac OS X");
         host.properties.put("os.arch", "aarch64");
         CoreUnavailable e = assertThrows(CoreUnavailable.class, () -> library().load());
-        assertEquals("this platform is Mac OS X on aarch64, and Glowplug runs on Linux on x86_64 or aarch64 with glibc 2.17 or newer",
-                e.getMessage());
+        assertEquals("this platform is Mac OS X on aarch64, and Glowplug runs on Linux on x86_64 or aarch64 with glibc 2.17 or"
+                + " newer", e.getMessage());
     }
 
     @Test

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
@@ -68,9 +69,11 @@ public class HadoopFilesTest {
         assertEquals("7.pb.gz", files.fetch(from.toUri() + "executors/7.pb.gz", into));
     }
 
-    private static java.util.List<String> names(Path folder) throws IOException {
+    private static List<String> names(Path folder) throws IOException {
         try (Stream<Path> files = Files.list(folder)) {
-            return files.map(file -> file.getFileName().toString()).filter(name -> !name.endsWith(".crc")).collect(Collectors.toList());
+            return files.map(file -> file.getFileName().toString())
+                    .filter(name -> !name.endsWith(".crc"))
+                    .collect(Collectors.toList());
         }
     }
 

@@ -1,6 +1,7 @@
 package io.glowplug.spark;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
 import io.glowplug.core.Core;
@@ -72,8 +73,9 @@ public class NothingLeavesThePluginTest {
     @Test
     public void theDriverAnswersNothingToWhatIsNotADelta() {
         DriverHalf half = new DriverHalf(new FailingSource(new NativeError("not reached")), log);
-        for (Object message : Arrays.asList("text", new byte[] {1}, Fields.encodeWithBlob(Arrays.asList("other"), new byte[0]))) {
-            assertEquals(null, half.receive(message));
+        byte[] other = Fields.encodeWithBlob(Arrays.asList("other"), new byte[0]);
+        for (Object message : Arrays.asList("text", new byte[] {1}, other)) {
+            assertNull(half.receive(message));
         }
         assertEquals(Collections.emptyList(), log.places);
     }

@@ -37,7 +37,8 @@ public class SettingsCollectorTest {
             conf.set(key, "v of " + key);
         }
         for (String other : Arrays.asList(
-                "spark.executorEnv.PATH", "spark.executor.memory", "spark.hadoop.fs.s3a.access.key", "spark.cloud.other", "spark.plugins")) {
+                "spark.executorEnv.PATH", "spark.executorEnv.GLOWPLUG_TEST_THROW", "spark.executor.memory",
+                "spark.hadoop.fs.s3a.access.key", "spark.cloud.other", "spark.plugins")) {
             conf.set(other, "x");
         }
         List<String> expected = new ArrayList<>();
