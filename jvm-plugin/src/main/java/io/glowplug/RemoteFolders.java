@@ -88,13 +88,18 @@ final class RemoteFolders implements AutoCloseable {
             }
             return files.getClass().getMethod(method, String.class, String.class).invoke(files, first, second);
         } catch (InvocationTargetException e) {
-            throw new Failure(first + ": " + e.getCause());
-        } catch (ReflectiveOperationException | IOException e) {
-            throw new Failure(first + ": " + e);
-        } catch (LinkageError e) {
-            throw new Failure(first + " needs Hadoop's classes, and they are not on the class path (" + e.getMessage()
-                    + "): set HADOOP_CLASSPATH=$(hadoop classpath), or run spark-class io.glowplug.Main");
+            throw failureOf(first, e.getCause());
+        } catch (ReflectiveOperationException | IOException | LinkageError e) {
+            throw failureOf(first, e);
         }
+    }
+
+    private static Failure failureOf(String path, Throwable cause) {
+        if (!(cause instanceof LinkageError)) {
+            return new Failure(path + ": " + cause);
+        }
+        return new Failure(path + " needs Hadoop's classes, and they are not on the class path (" + cause.getMessage()
+                + "): set HADOOP_CLASSPATH=$(hadoop classpath), or run spark-class io.glowplug.Main");
     }
 
     /**

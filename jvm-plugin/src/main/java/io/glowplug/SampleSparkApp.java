@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.DataTypes;
  * waits for memory, and two job groups at once. Argument: a factor for its size (1 is 20 to 30 seconds of CPU).
  */
 public final class SampleSparkApp {
-    private static final int SLOW_ROUNDS = 400;
+    private static final int SLOW_ROUNDS = 600;
     private static final int CHASED_SLOTS = 1 << 23;
 
     private SampleSparkApp() {}
@@ -66,7 +66,7 @@ public final class SampleSparkApp {
     }
 
     private static void createTables(SparkSession spark, double scale) {
-        long orders = (long) (6_000_000 * scale);
+        long orders = (long) (3_000_000 * scale);
         long customers = Math.max(1_000, orders / 20);
         spark.range(0, orders, 1, 8)
                 .selectExpr("id AS order_id", "pmod(xxhash64(id, 1), " + customers + ") AS customer",
@@ -81,7 +81,8 @@ public final class SampleSparkApp {
     /** Aggregation and join. */
     private static long revenueByCountry(SparkSession spark) {
         List<Row> rows = spark.sql("SELECT c.country, SUM(o.cents) AS cents, COUNT(DISTINCT c.name) AS names"
-                + " FROM orders o JOIN customers c ON o.customer = c.customer GROUP BY c.country ORDER BY cents DESC").collectAsList();
+                + " FROM orders o JOIN customers c ON o.customer = c.customer GROUP BY c.country ORDER BY cents DESC")
+                .collectAsList();
         long cents = 0;
         for (Row row : rows) {
             cents += row.getLong(1);

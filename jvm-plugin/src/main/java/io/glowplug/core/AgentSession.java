@@ -38,7 +38,8 @@ public final class AgentSession {
         for (String option : splitOptions(options == null ? "" : options)) {
             int equals = option.indexOf('=');
             String key = equals < 0 ? option : option.substring(0, equals);
-            add(triples, startsWithAny(key, FOREIGN) ? key : OWN + key, equals < 0 ? "" : option.substring(equals + 1), "agent");
+            String value = equals < 0 ? "" : option.substring(equals + 1);
+            add(triples, startsWithAny(key, FOREIGN) ? key : OWN + key, value, "agent");
         }
         for (Map.Entry<String, String> entry : environment.entrySet()) {
             if (isEnvironmentName(entry.getKey())) {
@@ -67,9 +68,10 @@ public final class AgentSession {
         return parts;
     }
 
+    /** What only tests set is no setting. */
     public static boolean isEnvironmentName(String name) {
         return name.equals("PROFILING_CONTEXT")
-                || name.startsWith("GLOWPLUG_")
+                || name.startsWith("GLOWPLUG_") && !name.startsWith("GLOWPLUG_TEST_")
                 || name.startsWith("ENABLE_") && name.endsWith("_PROFILER");
     }
 

@@ -166,7 +166,8 @@ public final class Core {
     private static Core loaded(NativeLibrary library, Log log) throws CoreUnavailable {
         Path path = library.load();
         if (!library.skipped().isEmpty()) {
-            log.warn("the native library is loaded from " + path + "; passed over: " + String.join("; ", library.skipped()), null);
+            String skipped = String.join("; ", library.skipped());
+            log.warn("the native library is loaded from " + path + "; passed over: " + skipped, null);
         }
         return new Core(new IoThread(), path.toString());
     }
@@ -180,7 +181,7 @@ public final class Core {
         }
         String theirs = system.getProperty(MARK, "");
         if (calls == null) {
-            throw new CoreUnavailable("another class loader (" + theirs + ") has Glowplug in this JVM, but it cannot be reached");
+            throw new CoreUnavailable("another class loader has Glowplug in this JVM, but it cannot be reached: " + theirs);
         }
         String running = (String) calls.apply(new Object[] {"buildId"});
         String ours = library.buildInJar();

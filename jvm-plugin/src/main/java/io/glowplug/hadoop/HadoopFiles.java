@@ -55,7 +55,7 @@ public final class HadoopFiles {
             }
             context.rename(temporary, file, Options.Rename.OVERWRITE);
         } catch (IOException | RuntimeException e) {
-            context.delete(temporary, false);
+            deleteAfter(e, context, temporary);
             throw e;
         }
     }
@@ -90,6 +90,14 @@ public final class HadoopFiles {
     private static void fetchFile(FileSystem system, Path from, java.nio.file.Path into) throws IOException {
         try (InputStream in = system.open(from)) {
             Files.copy(in, into.resolve(from.getName()));
+        }
+    }
+
+    private static void deleteAfter(Exception failure, FileContext context, Path temporary) {
+        try {
+            context.delete(temporary, false);
+        } catch (IOException | RuntimeException e) {
+            failure.addSuppressed(e);
         }
     }
 

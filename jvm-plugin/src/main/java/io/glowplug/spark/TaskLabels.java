@@ -22,7 +22,8 @@ final class TaskLabels {
         if (task == null) {
             return;
         }
-        core.taskStart(task.taskAttemptId(), Fields.encode(labelsOf(task.stageId(), task.stageAttemptNumber(), task.getLocalProperties())));
+        List<String> labels = labelsOf(task.stageId(), task.stageAttemptNumber(), task.getLocalProperties());
+        core.taskStart(task.taskAttemptId(), Fields.encode(labels));
     }
 
     void end() {
