@@ -174,7 +174,7 @@ impl Application {
         if delta.seq != acknowledged + 1 {
             let repeat = delta.seq <= acknowledged;
             self.folded.add(if repeat { "repeated deltas" } else { "deltas out of order" }, 1, 0);
-            return self.answer(acknowledged, now_ns);
+            return Answer { resend_names: !repeat, ..self.answer(acknowledged, now_ns) };
         }
         if delta.epoch != process.epoch {
             process.epoch = delta.epoch;
@@ -190,8 +190,8 @@ impl Application {
         };
         process.seq = delta.seq;
         process.status = delta.status.clone();
+        process.ended = delta.last.then(|| (delta.to.min(now_ns), delta.ending.clone()));
         if delta.last {
-            process.ended = Some((delta.to.min(now_ns), delta.ending.clone()));
             process.map.clear();
             self.processes.ended(&id);
         }
@@ -400,6 +400,7 @@ impl Application {
         self.memory_limit.map_or(cap, |limit| cap.min(limit as usize))
     }
 
+    /// `ack` is 0 where it is not known whose delta came.
     fn answer(&self, ack: u64, now_ns: u64) -> Answer {
         Answer {
             ack,

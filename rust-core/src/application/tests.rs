@@ -367,15 +367,18 @@ fn lost_answers_and_repeats_change_nothing() {
     let mut random = Random(17);
     let mut sampled = Values::default();
     let mut now = T;
-    for _ in 0..60 {
+    for round in 0..60 {
         random_samples(&mut sender, &mut random, 30);
         let delta = sender.delta(now, now + SECOND);
         sampled.add(&totals(delta.cells.iter().map(|(_, values)| values)));
         outbox.push(delta);
         now += SECOND;
-        while let Some(out) = outbox.next(now) {
-            // A third never arrives, a third arrives and its answer is lost.
+        while let Some(mut out) = outbox.next(now) {
+            // A third never arrives, a third arrives and its answer is lost; now and then one is damaged.
             let fate = random.below(3);
+            if round % 15 == 14 {
+                out.bytes.truncate(100);
+            }
             let answer = (fate > 0).then(|| application.receive("0", &out.bytes, now));
             let answer = answer.filter(|_| fate == 2).ok_or("lost".to_string());
             outbox.answered(out.token, answer.map(|bytes| decode_answer(&bytes).unwrap()), now);

@@ -2,8 +2,8 @@ use super::testing::{random_samples, totals, Random, Sender, SECOND};
 use super::wire::{pack, seal, Head};
 use super::*;
 use crate::profile::{
-    Engine, Frame, FrameId, IdMap, LabelSetId, Lost, LostCause, Mark, NameId, Node, NodeId, Profile,
-    ValueType,
+    Dictionary, Engine, Frame, FrameId, IdMap, LabelSetId, Lost, LostCause, Mark, NameId, Node, NodeId,
+    Profile, ValueType,
 };
 use flate2::{read::ZlibDecoder, write::ZlibEncoder, Compression};
 use std::io::{Read, Write};
@@ -494,10 +494,42 @@ mod queue {
         outbox.push(small_delta());
         outbox.push(small_delta());
         deliver(&mut outbox, T);
+        outbox.push(Delta { cells: Vec::new(), ..small_delta() });
+        let out = outbox.next(T).unwrap();
+        let wanted = Answer { resend_names: true, ..ack(0, T).unwrap() };
+        assert_eq!(outbox.answered(out.token, Ok(wanted), T), Answered::NamesWanted);
+        outbox.names(&Dictionary::default(), 0);
+        assert_eq!(decode(&outbox.next(T).unwrap().bytes).unwrap().seq, 1);
+    }
+
+    #[test]
+    fn an_answer_that_says_nothing_of_the_past_changes_no_seq() {
+        let mut outbox = outbox();
+        outbox.push(small_delta());
+        deliver(&mut outbox, T);
         outbox.push(small_delta());
         let out = outbox.next(T).unwrap();
         assert_eq!(outbox.answered(out.token, ack(0, T), T), Answered::Again);
-        assert_eq!(decode(&outbox.next(T + SECOND).unwrap().bytes).unwrap().seq, 1);
+        assert_eq!(decode(&outbox.next(T + SECOND).unwrap().bytes).unwrap().seq, 2);
+    }
+
+    #[test]
+    fn a_process_that_is_refused_late_gets_its_names_back() {
+        let mut sender = Sender::new("3");
+        let mut outbox = outbox();
+        sender.sample(&["a.B.c"], &[], Values::cpu(1, 5));
+        outbox.push(sender.delta(T, T));
+        deliver(&mut outbox, T);
+        sender.sample(&["a.B.c"], &[], Values::cpu(1, 7));
+        outbox.push(sender.delta(T, T));
+        let out = outbox.next(T).unwrap();
+        let refusal = Answer { refused: Some("no".into()), ..Answer::default() };
+        assert_eq!(outbox.answered(out.token, Ok(refusal), T), Answered::Refused);
+        assert!(outbox.wants_names());
+        outbox.names(&sender.dictionary, 0);
+        assert!(!outbox.wants_names());
+        assert_eq!(outbox.collected().unwrap().total(ValueType::Cpu), 7);
+        assert_eq!(outbox.dropped(), 0);
     }
 
     #[test]
