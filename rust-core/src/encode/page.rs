@@ -3,14 +3,14 @@
 use super::layer::layer;
 use super::pprof::filtered;
 use super::text::html as escaped;
-use super::{gzip_writer, ProfileView};
+use super::{gzip_writer, ProfileView, GZIP_CHUNK};
 use crate::profile::{
     fold_smallest, CellKey, Dictionary, Folded, LabelKey, LabelSetId, NameId, NodeId, ValueType, Values,
 };
 use base64::prelude::{Engine, BASE64_STANDARD};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::io::Write;
+use std::io::BufWriter;
 
 /// `index.html` is no larger than this.
 pub const LARGEST_PAGE: usize = 10 << 20;
@@ -271,9 +271,10 @@ fn write(view: &ProfileView, info: &PageInfo) -> Vec<u8> {
         labels: labels(&view.profile.dictionary, &sets),
         cells,
     };
-    let mut gzip = gzip_writer();
-    serde_json::to_writer(std::io::BufWriter::new(&mut gzip), &data).expect("page data are plain JSON");
-    gzip.flush().and_then(|()| gzip.finish()).expect("a Vec takes all bytes")
+    let mut chunks = BufWriter::with_capacity(GZIP_CHUNK, gzip_writer());
+    serde_json::to_writer(&mut chunks, &data).expect("page data are plain JSON");
+    let gzip = chunks.into_inner().expect("a Vec takes all bytes");
+    gzip.finish().expect("a Vec takes all bytes")
 }
 
 /// The page's tree: lines are summed away, so that one function under one parent is one node.

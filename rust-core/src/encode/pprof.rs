@@ -3,7 +3,7 @@
 //! Samples are streamed into the compressor as they are made, so that a file costs its tables and
 //! its compressed bytes, never all samples at once.
 
-use super::{gzip_writer, ProfileView};
+use super::{gzip_writer, ProfileView, GZIP_CHUNK};
 use crate::profile::{
     fold_smallest, Cells, Dictionary, Folded, Frame, FrameId, IdMap, Mark, NameId, NodeId, Profile,
     ValueType, Values, VALUE_TYPES,
@@ -271,11 +271,19 @@ impl Output {
     }
 
     fn flush(&mut self) {
+        // Each call into the compressor clears room for 32 KiB: few large calls are several times cheaper.
+        if self.buffer.len() >= GZIP_CHUNK {
+            self.pass_on();
+        }
+    }
+
+    fn pass_on(&mut self) {
         self.gzip.write_all(&self.buffer).expect("a Vec takes all bytes");
         self.buffer.clear();
     }
 
-    fn finish(self) -> Vec<u8> {
+    fn finish(mut self) -> Vec<u8> {
+        self.pass_on();
         self.gzip.finish().expect("a Vec takes all bytes")
     }
 }
