@@ -147,6 +147,7 @@ pub fn data_within(view: &ProfileView, info: &PageInfo, limit: usize) -> Vec<u8>
     let mut smaller = filtered(view);
     let mut folded = Folded::default();
     loop {
+        let before = super::pprof::size(&smaller);
         let more = fold_smallest(&mut smaller);
         folded.cells += more.cells;
         folded.cpu = folded.cpu.saturating_add(more.cpu);
@@ -157,8 +158,8 @@ pub fn data_within(view: &ProfileView, info: &PageInfo, limit: usize) -> Vec<u8>
             weight: folded.cpu / NANOSECONDS_PER_MICROSECOND,
         });
         let bytes = write(&ProfileView { profile: &smaller, filter: None, ..view.clone() }, &info);
-        // One cell is what no fold can halve.
-        if bytes.len() <= limit || smaller.cells.len() <= 1 {
+        // One cell for each label set is what no fold can halve.
+        if bytes.len() <= limit || super::pprof::size(&smaller) == before {
             return bytes;
         }
     }
@@ -505,6 +506,13 @@ mod tests {
         assert_eq!(parsed["folded"], json!([{"what": "page cells", "count": 500, "weight": 500_000}]));
         let column = parsed["cells"][0]["v"]["cpu"].as_array().expect("a column");
         assert_eq!(column.iter().filter_map(Value::as_u64).sum::<u64>(), 1_000_000);
+    }
+
+    #[test]
+    fn a_limit_that_no_fold_reaches_ends() {
+        let bytes = data_within(&view(&small()), &PageInfo::default(), 1);
+        let parsed = parse(&bytes);
+        assert_eq!(parsed["labels"]["sets"].as_array().map(Vec::len), Some(4));
     }
 
     #[test]

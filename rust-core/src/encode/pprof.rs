@@ -30,12 +30,13 @@ pub fn encode_within(view: &ProfileView, limit: usize) -> (Vec<u8>, Folded) {
     }
     let mut smaller = filtered(view);
     loop {
+        let before = size(&smaller);
         let more = fold_smallest(&mut smaller);
         folded.cells += more.cells;
         folded.cpu = folded.cpu.saturating_add(more.cpu);
         let bytes = write(&ProfileView { profile: &smaller, filter: None, ..view.clone() }, folded);
-        // One cell is what no fold can halve.
-        if bytes.len() <= limit || smaller.cells.len() <= 1 {
+        // One cell for each label set is what no fold can halve.
+        if bytes.len() <= limit || size(&smaller) == before {
             return (bytes, folded);
         }
     }
@@ -184,6 +185,11 @@ pub(super) fn filtered(view: &ProfileView) -> Profile {
         cells.add(node, labels, &values);
     }
     Profile { dictionary: view.profile.dictionary.clone(), cells }
+}
+
+/// What a fold makes smaller while it can.
+pub(super) fn size(profile: &Profile) -> (u32, usize) {
+    (profile.dictionary.mark().nodes, profile.cells.len())
 }
 
 fn write(view: &ProfileView, folded: Folded) -> Vec<u8> {
@@ -873,6 +879,18 @@ mod tests {
             )
         );
         assert!(decoded.profile.dictionary.find_name("com.acme.C0.m").is_none(), "the lightest went");
+    }
+
+    #[test]
+    fn a_limit_that_no_fold_reaches_ends_with_one_cell_for_each_label_set() {
+        let mut profile = Profile::default();
+        for stage in 0..50 {
+            add_stack(&mut profile, &["main"], &[("stage", &stage.to_string())], Values::cpu(1, 1_000));
+        }
+        let (bytes, _) = encode_within(&view(&profile), 1);
+        let decoded = decode(&bytes).expect("our own file");
+        assert_eq!(decoded.profile.cells.len(), 50);
+        assert_eq!(decoded.profile.total(ValueType::Cpu), 50_000);
     }
 
     #[test]
