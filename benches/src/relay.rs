@@ -5,7 +5,11 @@ use glowplug::relay::{decode, encode, Delta};
 use std::hint::black_box;
 
 pub(crate) static OPERATIONS: [Operation; 4] = [
-    Operation { name: "encode a first delta of 1000 cells with its names", repeats: 10, prepare: encode_first },
+    Operation {
+        name: "encode a first delta of 1000 cells with its names",
+        repeats: 10,
+        prepare: encode_first,
+    },
     Operation { name: "encode a delta of 1000 cells", repeats: 50, prepare: encode_later },
     Operation { name: "decode and check a first delta of 1000 cells", repeats: 10, prepare: decode_first },
     Operation { name: "merge 100 deltas of 1000 cells", repeats: 2, prepare: merge_hundred },
@@ -70,7 +74,11 @@ fn later() -> Delta {
 
 fn delta(profile: &Profile) -> Delta {
     Delta {
-        process: ProcessIdentity { uuid: "0123".to_owned(), id: "1".to_owned(), ..ProcessIdentity::default() },
+        process: ProcessIdentity {
+            uuid: "0123".to_owned(),
+            id: "1".to_owned(),
+            ..ProcessIdentity::default()
+        },
         seq: 1,
         from: 1_000_000_000,
         to: 2_000_000_000,
