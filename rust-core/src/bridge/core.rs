@@ -431,7 +431,7 @@ impl Core {
             host: process.get("host").to_owned(),
             pid: std::process::id(),
             java: java.name.clone(),
-            glowplug: build_id(),
+            glowplug: build_id().to_owned(),
             jar: process.get("jar").to_owned(),
             started: SystemClock.unix(),
             engines: engines_text(engines, plan),
