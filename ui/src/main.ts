@@ -10,7 +10,7 @@ declare global {
 
 /** The report's page carries its data; a page without it mounts by itself what it fetches. */
 const data = document.getElementById('glowplug-data')
-const element = document.getElementById('glowplug')
+const element = document.getElementById('glowplug-page')
 if (data !== null && element !== null) {
   const load = async () => {
     const text = data.textContent ?? ''

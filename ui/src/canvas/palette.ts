@@ -23,7 +23,7 @@ export const LIGHT: Palette = {
   root: '#e6e8ec',
   text: '#16181d',
   dimmed: '#eff0f2',
-  dimmedText: '#62666f',
+  dimmedText: '#5a5e67',
   hit: '#b3147d',
   hitText: '#ffffff',
   rest: '#e3e4e8',

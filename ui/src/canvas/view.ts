@@ -164,7 +164,7 @@ export class FlameView {
   }
 
   private viewport(): Viewport {
-    return { width: this.width, height: this.height, scroll: this.scroller.scrollTop }
+    return { width: this.width, height: this.height, scroll: this.scroller.scrollTop, ratio: this.ratio }
   }
 
   private isFocused(): boolean {

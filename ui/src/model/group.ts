@@ -29,11 +29,13 @@ export interface Sandwich {
 export function hotSpots(tree: Tree, weights: Weights, zoom: readonly number[]): Grouping {
   const leaves: number[] = []
   for (let i = 1; i < weights.self.length; i++) if (weights.self[i] > 0) leaves.push(i)
+  const callers = callersIn(tree)
   return merge({
     tree,
-    rootName: ALL,
-    root: { origin: leaves, at: leaves },
-    step: callersIn(tree),
+    rootName: 0,
+    places: leaves,
+    // The first level holds the leaves themselves, by name.
+    stepFrom: node => (node === 0 ? stay : callers),
     value: weights.self,
     self: null,
     parts: weights.parts,
@@ -61,9 +63,11 @@ export function sandwich(
     total += value[i]
     places.push(i)
   }
-  const half = { tree, rootName: method, root: { origin: places, at: places }, value, parts }
-  const callers = merge({ ...half, step: callersIn(tree), self: null, zoom: zoomCallers })
-  const callees = merge({ ...half, step: calleesIn(tree, value), self: weights.self, zoom: zoomCallees })
+  const half = { tree, rootName: method, places, value, parts }
+  const up = callersIn(tree)
+  const down = calleesIn(tree, value)
+  const callers = merge({ ...half, stepFrom: () => up, self: null, zoom: zoomCallers })
+  const callees = merge({ ...half, stepFrom: () => down, self: weights.self, zoom: zoomCallees })
   return { callers, callees, total, self, places: places.length }
 }
 
@@ -71,9 +75,7 @@ export function sandwich(
 export function topmostOf(tree: Tree): Uint8Array {
   const size = tree.name.length
   const { firstChild, sibling } = links(tree)
-  let names = 0
-  for (const name of tree.name) if (name >= names) names = name + 1
-  const open = new Int32Array(names)
+  const open = new Int32Array(nameCount(tree))
   const topmost = new Uint8Array(size)
   let node = 0
   while (node >= 0) {
@@ -97,8 +99,10 @@ export function topmostOf(tree: Tree): Uint8Array {
 interface Merge {
   readonly tree: Tree
   readonly rootName: number
-  readonly root: Group
-  readonly step: Step
+  /** The nodes that the root stands for. */
+  readonly places: readonly number[]
+  /** How paths lead on from a node of the merged graph. */
+  readonly stepFrom: (node: number) => Step
   readonly value: Float64Array
   /** Null in graphs of callers: there a node's self is what is left over, the stacks that begin in it. */
   readonly self: Float64Array | null
@@ -106,72 +110,158 @@ interface Merge {
   readonly zoom: readonly number[]
 }
 
-/** Pairs of nodes: whose weight counts, and where its path has got to. */
-interface Group {
-  readonly origin: readonly number[]
-  readonly at: readonly number[]
-}
-
 type Found = (origin: number, at: number) => void
+
+/** Calls `found` for each place that the path of `origin`, which has got to `at`, leads on to. */
 type Step = (origin: number, at: number, found: Found) => void
 
 function merge(wanted: Merge): Grouping {
-  const sources = [wanted.value, wanted.self, ...(wanted.parts ?? [])]
+  const { tree, value, parts, places } = wanted
+  const sources = [value, wanted.self, ...(parts ?? [])]
   const columns = sources.map(() => [] as number[])
   const name: number[] = []
   const parent: number[] = []
-  const add = (group: Group, groupName: number, under: number) => {
-    sources.forEach((source, c) => {
+  const add = (level: Level, group: number, groupName: number, under: number) => {
+    for (let c = 0; c < sources.length; c++) {
+      const source = sources[c]
       let sum = 0
-      if (source !== null) for (const origin of group.origin) sum += source[origin]
+      if (source !== null) for (let i = level.from[group]; i < level.to[group]; i++) sum += source[level.origin[i]]
       columns[c].push(sum)
-    })
+    }
     parent.push(under)
     return name.push(groupName) - 1
   }
+  const splitter = new Splitter(tree)
 
-  let node = add(wanted.root, wanted.rootName, -1)
-  let group = wanted.root
-  let steps = 0
+  let level = new Level(tree.name.length)
+  let next = new Level(tree.name.length)
+  level.fill(places)
+  level.node[0] = add(level, 0, wanted.rootName, -1)
+  let node = 0
   for (const step of wanted.zoom) {
-    const next = expand(wanted, group, node === 0).get(step)
-    if (next === undefined) break
-    node = add(next, step, node)
-    group = next
-    steps++
+    next.clear()
+    splitter.split(level, 0, wanted.stepFrom(node), next)
+    const group = next.name.indexOf(step)
+    if (group < 0) break
+    next.keep(group)
+    node = next.node[0] = add(next, 0, step, node)
+    ;[level, next] = [next, level]
   }
+  const steps = node
   const smallest = columns[0][node] * SMALLEST
-  const open = [{ node, group }]
-  for (let k = 0; k < open.length; k++) {
-    for (const [childName, child] of expand(wanted, open[k].group, open[k].node === 0)) {
-      const id = add(child, childName, open[k].node)
-      if (columns[0][id] >= smallest) open.push({ node: id, group: child })
+  while (level.from.length > 0) {
+    next.clear()
+    for (let group = 0; group < level.from.length; group++) {
+      if (columns[0][level.node[group]] < smallest) continue
+      const first = next.from.length
+      splitter.split(level, group, wanted.stepFrom(level.node[group]), next)
+      for (let child = first; child < next.from.length; child++) next.node[child] = add(next, child, next.name[child], level.node[group])
     }
+    ;[level, next] = [next, level]
   }
   if (wanted.self === null) {
     columns[1] = columns[0].slice()
     for (let i = 1; i < name.length; i++) columns[1][parent[i]] -= columns[0][i]
   }
-  const graph = arrange({ name, parent, total: columns[0], self: columns[1], parts: wanted.parts === null ? null : columns.slice(2) })
+  const graph = arrange({ name, parent, total: columns[0], self: columns[1], parts: parts === null ? null : columns.slice(2) })
   // On the zoomed path each node is an only child, so depth first it keeps its place.
   return { graph, node, steps }
 }
 
-function expand(wanted: Merge, group: Group, isRoot: boolean): Map<number, Group> {
-  const groups = new Map<number, { origin: number[]; at: number[] }>()
-  const found: Found = (origin, at) => {
-    const key = wanted.tree.name[at]
-    let next = groups.get(key)
-    if (next === undefined) groups.set(key, (next = { origin: [], at: [] }))
-    next.origin.push(origin)
-    next.at.push(at)
+/**
+ * The groups of one depth. A group is a range of pairs: whose weight counts, and where its path has got to. A node
+ * is in one pair of a level at most, so two levels' buffers do for the whole merge.
+ */
+class Level {
+  readonly origin: Int32Array
+  readonly at: Int32Array
+  readonly name: number[] = []
+  readonly node: number[] = []
+  readonly from: number[] = []
+  readonly to: number[] = []
+  filled = 0
+
+  constructor(size: number) {
+    this.origin = new Int32Array(size)
+    this.at = new Int32Array(size)
   }
-  const step = isRoot && wanted.rootName === ALL ? stay : wanted.step
-  for (let i = 0; i < group.at.length; i++) step(group.origin[i], group.at[i], found)
-  return groups
+
+  fill(places: readonly number[]): void {
+    this.origin.set(places)
+    this.at.set(places)
+    this.filled = places.length
+    this.from.push(0)
+    this.to.push(places.length)
+  }
+
+  clear(): void {
+    for (const list of [this.name, this.node, this.from, this.to]) list.length = 0
+    this.filled = 0
+  }
+
+  keep(group: number): void {
+    const [name, from, to] = [this.name[group], this.from[group], this.to[group]]
+    this.clear()
+    this.name.push(name)
+    this.from.push(from)
+    this.to.push(to)
+    this.filled = to
+  }
 }
 
-const ALL = 0
+/** Splits what a step leads to by name: a counting sort. */
+class Splitter {
+  private readonly origin: Int32Array
+  private readonly at: Int32Array
+  private readonly slot: Int32Array
+  private readonly slotOf: Int32Array
+  private names: number[] = []
+  private sizes: number[] = []
+  private count = 0
+
+  constructor(private readonly tree: Tree) {
+    const size = tree.name.length
+    this.origin = new Int32Array(size)
+    this.at = new Int32Array(size)
+    this.slot = new Int32Array(size)
+    this.slotOf = new Int32Array(nameCount(tree)).fill(-1)
+  }
+
+  /** Appends the groups to `into`. */
+  split(level: Level, group: number, step: Step, into: Level): void {
+    this.names = []
+    this.sizes = []
+    this.count = 0
+    for (let i = level.from[group]; i < level.to[group]; i++) step(level.origin[i], level.at[i], this.found)
+    const next: number[] = []
+    this.names.forEach((name, slot) => {
+      this.slotOf[name] = -1
+      next.push(into.filled)
+      into.name.push(name)
+      into.from.push(into.filled)
+      into.filled += this.sizes[slot]
+      into.to.push(into.filled)
+    })
+    for (let i = 0; i < this.count; i++) {
+      const to = next[this.slot[i]]++
+      into.origin[to] = this.origin[i]
+      into.at[to] = this.at[i]
+    }
+  }
+
+  private readonly found: Found = (origin, at) => {
+    const name = this.tree.name[at]
+    let slot = this.slotOf[name]
+    if (slot < 0) {
+      slot = this.slotOf[name] = this.names.push(name) - 1
+      this.sizes.push(0)
+    }
+    this.sizes[slot]++
+    this.origin[this.count] = origin
+    this.at[this.count] = at
+    this.slot[this.count++] = slot
+  }
+}
 
 const stay: Step = (origin, at, found) => found(origin, at)
 
@@ -187,6 +277,12 @@ function calleesIn(tree: Tree, total: Float64Array): Step {
   return (_, at, found) => {
     for (let child = firstChild[at]; child >= 0; child = sibling[child]) if (total[child] > 0) found(child, child)
   }
+}
+
+function nameCount(tree: Tree): number {
+  let count = 0
+  for (const name of tree.name) if (name >= count) count = name + 1
+  return count
 }
 
 function links(tree: Tree): { firstChild: Int32Array; sibling: Int32Array } {

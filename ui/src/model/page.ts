@@ -184,7 +184,7 @@ function columns(raw: Raw, nameCount: number): Pick<Page, 'tree' | 'labels' | 'c
   const known = new Set(list(raw.types, 'types').map(type => text_(type.name)))
   const cells = list(raw.cells, 'cells').map((cell, at): Cell => {
     if (!Number.isInteger(cell.set) || cell.set < 0 || cell.set >= labels.sets.length) throw damaged(`cells[${at}].set`, cell.set)
-    const node = Int32Array.from(list(cell.node, `cells[${at}].node`))
+    const node = new Int32Array(list(cell.node, `cells[${at}].node`))
     for (let i = 0, previous = 0; i < node.length; i++) {
       previous += node[i]
       if (!(previous >= 0 && previous < tree.name.length) || (i > 0 && node[i] < 1)) throw damaged(`cells[${at}].node[${i}]`, node[i])
@@ -194,7 +194,7 @@ function columns(raw: Raw, nameCount: number): Pick<Page, 'tree' | 'labels' | 'c
     for (const [type, column] of Object.entries(cell.v ?? {})) {
       if (!known.has(type)) continue
       if (column.length !== node.length) throw damaged(`cells[${at}].v.${type}.length`, column.length)
-      values.set(type, Float64Array.from(column))
+      values.set(type, new Float64Array(column))
     }
     return { set: cell.set, node, values }
   })
@@ -202,7 +202,7 @@ function columns(raw: Raw, nameCount: number): Pick<Page, 'tree' | 'labels' | 'c
 }
 
 function treeOf(raw: Raw, nameCount: number): Tree {
-  const name = Int32Array.from(list(raw.nodes?.name, 'nodes.name'))
+  const name = new Int32Array(list(raw.nodes?.name, 'nodes.name'))
   const up = list(raw.nodes?.up, 'nodes.up')
   if (name.length === 0 || up.length !== name.length) throw damaged('nodes.up.length', up.length)
   const parent = new Int32Array(name.length)
@@ -221,7 +221,7 @@ function labelsOf(raw: Raw): Labels {
   const values = list(raw.labels?.values, 'labels.values').map(column => column.map(String))
   if (values.length !== keys.length) throw damaged('labels.values.length', values.length)
   const sets = list(raw.labels?.sets, 'labels.sets').map((set, at) => {
-    const row = Int32Array.from(set)
+    const row = new Int32Array(set)
     if (row.length !== keys.length) throw damaged(`labels.sets[${at}].length`, row.length)
     row.forEach((value, key) => {
       if (value < ABSENT || value >= values[key].length) throw damaged(`labels.sets[${at}][${key}]`, value)

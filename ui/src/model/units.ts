@@ -9,9 +9,9 @@ export function amount(value: number, unit: Unit): string {
 /** Microseconds. */
 export function duration(microseconds: number): string {
   if (microseconds === 0) return '0 s'
-  if (microseconds < 1000) return `${trim(microseconds / 1000, 3)} ms`
-  if (microseconds < 1e6) return `${trim(microseconds / 1000, microseconds < 1e5 ? 1 : 0)} ms`
-  return `${trim(microseconds / 1e6, microseconds < 1e7 ? 2 : microseconds < 1e9 ? 1 : 0)} s`
+  if (microseconds < 1000) return `${fixed(microseconds / 1000, 3)} ms`
+  if (microseconds < 1e6) return `${fixed(microseconds / 1000, microseconds < 1e5 ? 1 : 0)} ms`
+  return `${fixed(microseconds / 1e6, microseconds < 1e7 ? 2 : microseconds < 1e9 ? 1 : 0)} s`
 }
 
 export function size(bytes: number): string {
@@ -21,12 +21,12 @@ export function size(bytes: number): string {
     scaled /= 1024
     power++
   }
-  return `${trim(scaled, power === 0 ? 0 : scaled < 10 ? 2 : scaled < 100 ? 1 : 0)} ${SIZES[power]}`
+  return `${fixed(scaled, power === 0 ? 0 : scaled < 10 ? 2 : scaled < 100 ? 1 : 0)} ${SIZES[power]}`
 }
 
 export function count(value: number): string {
   if (value < 1e6) return Math.round(value).toLocaleString('en')
-  return value < 1e9 ? `${trim(value / 1e6, 2)} M` : `${trim(value / 1e9, 2)} G`
+  return value < 1e9 ? `${fixed(value / 1e6, 2)} M` : `${fixed(value / 1e9, 2)} G`
 }
 
 export function percent(part: number, whole: number): string {
@@ -60,6 +60,6 @@ export const MEASURE_NOUNS: Record<Measure, string> = {
 
 const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
-function trim(value: number, digits: number): string {
-  return value.toLocaleString('en', { minimumFractionDigits: 0, maximumFractionDigits: digits })
+function fixed(value: number, digits: number): string {
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }

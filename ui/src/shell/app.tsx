@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { Scene } from '../canvas/draw'
+import { restOf, type Scene } from '../canvas/draw'
 import { DARK, LIGHT, type Palette } from '../canvas/palette'
 import type { Drawn, FlameView, Listener } from '../canvas/view'
 import type { Graph } from '../model/graph'
@@ -61,7 +61,7 @@ interface ProfileProperties {
 
 function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProperties) {
   const session = useMemo(() => new Session(page), [page])
-  const [state, setState] = useState(() => fromHash(location.hash))
+  const [wanted, setState] = useState(() => fromHash(location.hash))
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
   const [tip, setTip] = useState<Tip | null>(null)
   const [menu, setMenu] = useState<{ x: number; y: number; items: MenuItem[] } | null>(null)
@@ -71,6 +71,7 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
   const views = useRef(new Map<Pane, FlameView>())
   const search = useRef<HTMLInputElement>(null)
   const root = useRef<HTMLDivElement>(null)
+  const state = useMemo(() => withMethod(session, wanted), [session, wanted])
   const latest = useRef(state)
   latest.current = state
 
@@ -192,13 +193,8 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
     return { x, y, title, lines, names }
   }
   const restTip = (graph: Graph, first: number, x: number, y: number): Tip => {
-    let callees = 0
-    let weight = 0
-    for (let i = first; i < graph.end[graph.parent[first]]; i = graph.end[i]) {
-      callees++
-      weight += graph.total[i]
-    }
-    const text = callees === 1 ? 'A callee too narrow to draw' : `${callees.toLocaleString('en')} callees, each too narrow to draw`
+    const { frames, weight } = restOf(graph, first)
+    const text = frames === 1 ? 'A frame too narrow to draw' : `${frames.toLocaleString('en')} frames, each too narrow to draw`
     return { x, y, title: text, lines: [['Together', `${amount(weight, unit)} · ${percent(weight, total)} ${ofWhat}`]], names: [] }
   }
 
@@ -277,7 +273,7 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
     view?.toHit(direction)
   }
   const openView = (view: View) => {
-    if (view !== state.view) go({ view, method: view === 'sandwich' ? state.method || heaviest(session, state) : state.method })
+    if (view !== state.view) go({ view })
   }
 
   inspect.page = page
@@ -485,9 +481,11 @@ function nameOf(session: Session, graph: Graph, node: number, rootLabel: string)
   return node === 0 && graph.name[0] === 0 ? rootLabel : session.short(graph.name[node])
 }
 
-function heaviest(session: Session, state: State): string {
-  const rows = session.top({ ...state, order: 'self' })
-  return rows.length === 0 ? '' : session.page.names[rows[0].name]
+/** A sandwich that nobody chose a method for is that of the hottest. */
+function withMethod(session: Session, state: State): State {
+  if (state.view !== 'sandwich' || state.method !== '') return state
+  const [hottest] = session.top({ ...state, order: 'self' })
+  return hottest === undefined ? state : { ...state, method: session.page.names[hottest.name] }
 }
 
 function hasData(page: Page, measure: Measure): boolean {

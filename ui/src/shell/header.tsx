@@ -33,8 +33,8 @@ export function Header({ page, samples, theme, onTheme, onHelp, onFilter }: Prop
         <h1 title={visible(page.title)}>{visible(page.title) || 'Profile'}</h1>
         <span class="facts">
           {visible([application.id, application.attempt === '' ? '' : `attempt ${application.attempt}`].filter(part => part !== '').join(' · '))}
-          {application.spark === '' ? null : <span>{visible(`Spark ${application.spark}`)}</span>}
           <span title="The driver's clock, UTC">{windowText(page)}</span>
+          {application.spark === '' ? null : <span>{visible(`Spark ${application.spark}`)}</span>}
           {page.final ? null : <span class="running">still running · report {page.seq}</span>}
         </span>
         <button class="chips" aria-expanded={isOpen} aria-controls="details" onClick={() => setOpen(!isOpen)} title="Processes, stages, warnings, losses">

@@ -62,6 +62,6 @@ const NOTES = [
   'A row marked 5× is a chain of five calls, each the only callee of the last. Click the mark to unfold it.',
   'Hot spots turns the graph round: at the bottom are the methods in which time is spent, above each its callers.',
   'Search takes a part of a name, or an expression between slashes: /^org\\.apache\\..*hash/. Its share counts each stack once.',
-  'A grey field stands for callees that are each too narrow to draw. Zoom to see them.',
+  'A grey field stands for frames that are each too narrow to draw. Zoom to see them.',
   'Right-click a frame for more. The address of the page holds what you see: copy it to share the view.',
 ]

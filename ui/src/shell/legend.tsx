@@ -26,13 +26,13 @@ function LayerLegend({ session, state, palette, onChange }: Properties) {
       {LAYERS.map((name, layer) => {
         const isHidden = state.hidden.has(layer)
         const isDimmed = state.dimmed.has(layer)
-        const share = percent(shares[layer], whole)
+        const share = isHidden ? 'left out' : percent(shares[layer], whole)
         return (
           <span class={isHidden ? 'entry off' : isDimmed ? 'entry dimmed' : 'entry'}>
             <button
               aria-pressed={!isDimmed}
               onClick={() => onChange({ dimmed: toggled(state.dimmed, layer) })}
-              title={`${name}: ${share} of ${noun} is self in this layer. Click to ${isDimmed ? 'colour' : 'dim'} it.`}
+              title={isHidden ? `${name}: left out, what it weighs is its callers’` : `${name}: ${share} of ${noun} is self in this layer. Click to ${isDimmed ? 'colour' : 'dim'} it.`}
             >
               <span class="swatch" style={{ background: palette.layers[layer] }} />
               {name} <span class="number">{share}</span>

@@ -91,9 +91,9 @@ export class Session {
     return shareWithin(shown.graph, shown.zoom, match)
   }
 
-  /** Self weight by layer, hidden layers included: their share is what hiding moves. */
+  /** Self weight by layer; what hidden layers weighed is their callers'. */
   layerShares(state: State): readonly number[] {
-    return this.layered(this.weighed(this.selection(state.measure, state.labels, state.statesOff)))
+    return this.layered(this.tree(state), this.weights(state))
   }
 
   /** Weight by thread state under the filters, states that are switched off included. */
@@ -160,10 +160,9 @@ export class Session {
     callees: this.folder('callees'),
   }
 
-  private readonly layered = memo((weights: Weights) => {
+  private readonly layered = memo((tree: Tree, weights: Weights) => {
     const shares = LAYERS.map(() => 0)
-    const { name } = this.page.tree
-    for (let i = 1; i < name.length; i++) shares[this.page.layers[name[i]]] += weights.self[i]
+    for (let i = 1; i < tree.name.length; i++) shares[this.page.layers[tree.name[i]]] += weights.self[i]
     return shares
   }, 1)
 

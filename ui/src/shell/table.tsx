@@ -63,14 +63,14 @@ export function TopTable({ session, state, rows, match, narrow, fill, onOrder, o
                 <td>{row.self > 0 ? amount(row.self, unit) : ''}</td>
                 {narrow ? null : (
                   <td class="share">
-                    <span class="bar" style={{ width: `${(100 * row.self) / whole}%` }} />
+                    <span class="bar" style={{ width: `calc(${row.self / whole} * (100% - 26px))` }} />
                     {row.self > 0 ? percent(row.self, whole) : ''}
                   </td>
                 )}
                 <td>{narrow ? percent(row.total, whole) : amount(row.total, unit)}</td>
                 {narrow ? null : (
                   <td class="share">
-                    <span class="bar" style={{ width: `${(100 * row.total) / whole}%` }} />
+                    <span class="bar" style={{ width: `calc(${row.total / whole} * (100% - 26px))` }} />
                     {percent(row.total, whole)}
                   </td>
                 )}
