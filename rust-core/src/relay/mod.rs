@@ -5,6 +5,10 @@
 //! is acknowledged; the driver drops repeats by (uuid, seq).
 
 mod outbox;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use outbox::{Answered, Outbox, Outgoing};
@@ -72,7 +76,7 @@ pub struct Delta {
 /// What the driver answers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// All deltas up to this seq have arrived.
+    /// All deltas up to this seq have arrived; 0 says nothing of what came before.
     pub ack: u64,
     /// Milliseconds until the next delta.
     pub next_interval_ms: u64,
@@ -80,7 +84,7 @@ pub struct Answer {
     pub order: Order,
     /// The driver's clock, Unix nanoseconds.
     pub driver_time: u64,
-    /// Send the whole dictionary with the next delta.
+    /// Go on with the delta after `ack`, and send the whole dictionary with it.
     pub resend_names: bool,
     /// The delta's protocol is not the driver's: both versions, for the log. Sends end here.
     pub refused: Option<String>,
