@@ -1,4 +1,4 @@
-//! Takes the page's bundle into the library. Without one (no Node.js on the machine) the core still builds and
+//! Takes the build id and the page's bundle into the library. Without a bundle (no Node.js on the machine) the core still builds and
 //! its tests still run: then a template with the same placeholders stands in, which no jar may carry.
 
 use std::path::{Path, PathBuf};
@@ -14,6 +14,10 @@ const STAND_IN: &str = r#"<!doctype html>
 "#;
 
 fn main() {
+    println!("cargo::rerun-if-env-changed=GLOWPLUG_BUILD_ID");
+    let build = env::var("GLOWPLUG_BUILD_ID").unwrap_or_else(|_| "unpackaged".to_owned());
+    println!("cargo::rustc-env=GLOWPLUG_BUILD_ID={build}");
+
     // Cargo runs the script, and compiles the crate, at every build while a watched path is absent.
     fs::create_dir_all(BUNDLE_FOLDER).expect("ui/ can be written");
     println!("cargo::rerun-if-changed={BUNDLE_FOLDER}");

@@ -18,7 +18,7 @@ use crate::relay::{decode_answer, Answered, Delta, Outbox};
 use crate::sample::clock::{Clock, SystemClock};
 use crate::sample::cpu;
 use crate::session::{DeltaSink, Engines, Machine, Plan, Session};
-use crate::settings::{self, Redaction, Resolution, Role, Settings, Triple};
+use crate::settings::{self, Origin, Redaction, Resolution, Role, Settings, Triple};
 use once_cell::sync::{Lazy, OnceCell};
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::collections::{BTreeMap, VecDeque};
@@ -33,7 +33,9 @@ pub(crate) static CORE: Lazy<Core> = Lazy::new(Core::default);
 pub(crate) struct Core {
     /// Set once; read by task threads, which must not wait for a report that is being encoded.
     session: OnceCell<Arc<Session>>,
+    vm: OnceCell<Arc<Hotspot>>,
     redaction: RwLock<Option<Arc<Redaction>>>,
+    agent_options: Mutex<Vec<Triple>>,
     inbox: Arc<Inbox>,
     state: Mutex<State>,
     /// Woken when there may be work for the io thread, and when an answer has come.
@@ -107,7 +109,8 @@ impl Core {
             "executor" => Role::Executor,
             _ => Role::Agent,
         };
-        let resolution = settings::resolve(&triples(settings)?, role);
+        let triples = self.with_agent_options(triples(settings)?, role);
+        let resolution = settings::resolve(&triples, role);
         let here =
             std::env::current_dir().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         let place = place(&resolution.settings.dir, &process, &here);
@@ -366,13 +369,31 @@ impl Core {
         panic!("injected at {place}");
     }
 
+    /// The plugin does not see the options of `-javaagent`, so they are kept for it.
+    fn with_agent_options(&self, mut triples: Vec<Triple>, role: Role) -> Vec<Triple> {
+        let mut options = self.agent_options.lock();
+        if role == Role::Agent {
+            *options = triples.iter().filter(|triple| triple.origin == Origin::Agent).cloned().collect();
+        } else {
+            triples.extend(options.iter().cloned());
+        }
+        triples
+    }
+
+    /// The JVM; opened once, for each opening makes another JVMTI environment.
+    fn vm(&self, java: &Java) -> Result<&Arc<Hotspot>, String> {
+        self.vm.get_or_try_init(|| {
+            // SAFETY: the pointer that JNI_OnLoad got.
+            let vm = unsafe { Hotspot::open(super::java_vm(), java.feature) };
+            vm.map(Arc::new).map_err(|error| error.to_string())
+        })
+    }
+
     fn engines(&self, plan: &Plan, java: &Java) -> Engines {
         let machine = Machine {
             feature: java.feature,
             arch: std::env::consts::ARCH,
-            // SAFETY: the pointer that JNI_OnLoad got.
-            has_walker: unsafe { Hotspot::open(super::java_vm(), java.feature) }
-                .is_ok_and(|vm| vm.walker().is_some()),
+            has_walker: self.vm(java).is_ok_and(|vm| vm.walker().is_some()),
             timer: cpu::probe(),
         };
         Engines::choose(plan, &machine)
@@ -393,11 +414,8 @@ impl Core {
             session.resume();
             return Ok(());
         }
-        // SAFETY: the pointer that JNI_OnLoad got.
-        let vm =
-            unsafe { Hotspot::open(super::java_vm(), java.feature) }.map_err(|error| error.to_string())?;
         let session = Session::launch(
-            Arc::new(vm),
+            self.vm(java)?.clone(),
             Arc::new(SystemClock),
             plan.clone(),
             engines.clone(),
@@ -431,7 +449,7 @@ impl Core {
             host: process.get("host").to_owned(),
             pid: std::process::id(),
             java: java.name.clone(),
-            glowplug: build_id(),
+            glowplug: build_id().to_owned(),
             jar: process.get("jar").to_owned(),
             started: SystemClock.unix(),
             engines: engines_text(engines, plan),

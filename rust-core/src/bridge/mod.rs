@@ -52,7 +52,7 @@ mod exports {
     impl<'env: 'borrow, 'borrow> Native {
         #[call_type(unchecked)]
         pub extern "jni" fn buildId(env: &'borrow JNIEnv<'env>) -> JObject<'env> {
-            guarded(env, "buildId", || super::guard::java_string(env, &super::start::build_id()))
+            guarded(env, "buildId", || super::guard::java_string(env, super::start::build_id()))
         }
 
         #[call_type(unchecked)]

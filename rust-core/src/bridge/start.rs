@@ -42,13 +42,14 @@ fn feature(specification: &str) -> u32 {
     specification.trim_start_matches("1.").parse().unwrap_or(0)
 }
 
+/// The build id with a mark before it, which the plugin looks for in a library that it has not loaded.
+#[used]
+static BUILD_MARK: &str =
+    concat!("glowplug-build-id=", env!("CARGO_PKG_VERSION"), "+", env!("GLOWPLUG_BUILD_ID"), ";");
+
 /// Version and hash of the sources, equal in two copies of one build.
-pub(crate) fn build_id() -> String {
-    let version = env!("CARGO_PKG_VERSION");
-    match option_env!("GLOWPLUG_BUILD_ID") {
-        Some(hash) => format!("{version}+{hash}"),
-        None => format!("{version}+unpackaged"),
-    }
+pub(crate) fn build_id() -> &'static str {
+    BUILD_MARK.split_once('=').map_or(BUILD_MARK, |(_, id)| id.trim_end_matches(';'))
 }
 
 /// Keeps this library mapped until the process ends: handlers and callbacks point into it.
@@ -152,6 +153,13 @@ pub(crate) fn engines_text(engines: &Engines, plan: &crate::session::Plan) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_build_id_begins_with_the_version() {
+        let (version, hash) = build_id().split_once('+').expect("two parts");
+        assert_eq!(version, env!("CARGO_PKG_VERSION"));
+        assert!(!hash.is_empty() && !hash.contains(';'));
+    }
 
     #[test]
     fn eight_is_told_from_twenty_five_by_the_specification() {

@@ -214,6 +214,13 @@ impl Registry {
         Some(TaskLabelId(record.label.swap(label.0, Ordering::Relaxed)))
     }
 
+    /// Marks a thread as the profiler's own.
+    pub fn disown(&self, slot: Slot) {
+        if let Some(record) = self.record(slot) {
+            record.own.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Marks the calling thread as the profiler's own.
     pub fn disown_current(&self) -> Option<&ThreadRecord> {
         let record = self.current()?;

@@ -36,9 +36,23 @@ pub struct SweepPlan {
     pub depth: usize,
 }
 
+/// Where a sweep looks.
+#[derive(Clone, Copy)]
+pub struct Process<'a> {
+    /// The JVM.
+    pub vm: &'a dyn Vm,
+    /// The clocks.
+    pub clock: &'a dyn Clock,
+    /// Its threads.
+    pub registry: &'a Registry,
+}
+
 /// Names are read again after this long: pools rename their threads at each task, and the folded
 /// name, which is all that is kept, hardly ever changes with it.
 const NAME_AGE: u64 = 10_000_000_000;
+
+/// Java threads of the profiler.
+const OWN_THREADS: &str = "glowplug-";
 
 /// The sweeper's memory of the threads.
 #[derive(Debug, Default)]
@@ -91,14 +105,8 @@ impl Sweeper {
     }
 
     /// Looks at all threads once.
-    pub fn sweep(
-        &mut self,
-        vm: &dyn Vm,
-        clock: &dyn Clock,
-        registry: &Registry,
-        plan: SweepPlan,
-        sink: &mut dyn SweepSink,
-    ) {
+    pub fn sweep(&mut self, process: Process, plan: SweepPlan, sink: &mut dyn SweepSink) {
+        let Process { vm, clock, registry } = process;
         let now = clock.monotonic();
         let elapsed = now.saturating_sub(self.last.unwrap_or(now));
         self.last = Some(now);
@@ -119,11 +127,14 @@ impl Sweeper {
             // A thread that was never seen is charged from its beginning only if we were there.
             let used = cpu.saturating_sub(before.unwrap_or(if elapsed == 0 { cpu } else { 0 }));
             if is_new || used > 0 || look_at_all {
-                self.refresh_name(vm, now, slot, reference, cpu, sink);
+                self.refresh_name(process, slot, reference, cpu, sink);
                 look.push((slot, reference));
             }
             if let Some(seen) = self.threads[index].as_mut() {
                 seen.cpu = cpu;
+                if record.is_own() {
+                    continue;
+                }
                 charge.push((slot, record.label(), used, !record.has_timer(), seen.excluded));
             }
         }
@@ -144,20 +155,23 @@ impl Sweeper {
 
     fn refresh_name(
         &mut self,
-        vm: &dyn Vm,
-        now: u64,
+        process: Process,
         slot: Slot,
         reference: crate::jvm::ThreadRef,
         cpu: u64,
         sink: &mut dyn SweepSink,
     ) {
+        let now = self.last.unwrap_or_default();
         let seen = &mut self.threads[slot.0 as usize];
         if seen.as_ref().is_some_and(|seen| now - seen.named < NAME_AGE) {
             return;
         }
-        let name = vm.thread_name(reference).unwrap_or_default();
+        let name = process.vm.thread_name(reference).unwrap_or_default();
         if seen.as_ref().is_none_or(|seen| seen.name != name) {
             sink.named(slot, &name);
+        }
+        if name.starts_with(OWN_THREADS) {
+            process.registry.disown(slot);
         }
         let excluded = self.excluded.contains(&name);
         *seen = Some(Seen { cpu, named: now, name, excluded });
@@ -289,7 +303,7 @@ mod tests {
                     *script.cpu.get_mut(tid).expect("known") += used;
                 }
             }
-            sweeper.sweep(&machine, &machine, &registry, PLAN, &mut sums);
+            sweeper.sweep(Process { vm: &machine, clock: &machine, registry: &registry }, PLAN, &mut sums);
             machine.0.lock().asked.clone()
         };
         assert_eq!(step(1, &[]), [11, 12, 13], "all are new");
@@ -308,11 +322,11 @@ mod tests {
         let mut sweeper = Sweeper::new(Vec::new());
         let mut sums = Sums::default();
         machine.0.lock().now = 1;
-        sweeper.sweep(&machine, &machine, &registry, PLAN, &mut sums);
+        sweeper.sweep(Process { vm: &machine, clock: &machine, registry: &registry }, PLAN, &mut sums);
         registry.enroll(21, 1, ThreadRef(21)).expect("a slot");
         machine.0.lock().cpu.insert(21, 9_000_000);
         machine.0.lock().now = 50_000_001;
-        sweeper.sweep(&machine, &machine, &registry, PLAN, &mut sums);
+        sweeper.sweep(Process { vm: &machine, clock: &machine, registry: &registry }, PLAN, &mut sums);
         assert_eq!(sums.cpu, BTreeMap::from([(0, 9_000_000)]));
     }
 }

@@ -316,8 +316,8 @@ impl SweepSink for Collector {
                 let node = self.node(&stack.frames, &[]);
                 (node, stack.state, self.waits_for_work(stack))
             }
-            // A thread with no Java frame: it starts, ends, or is the JVM's own.
-            Some(stack) => (self.root("[VM]"), stack.state, false),
+            // A thread with no Java frame is the JVM's own, and has not run code of anybody's.
+            Some(stack) => (self.root("[VM]"), stack.state, true),
             None => (self.root("[unknown]"), ThreadState::Runnable, false),
         };
         let thread = self.thread(slot);
@@ -346,7 +346,8 @@ impl SweepSink for Collector {
 
 impl Collector {
     fn waits_for_work(&mut self, stack: &ThreadStack) -> bool {
-        if !matches!(stack.state, ThreadState::Waiting | ThreadState::TimedWaiting | ThreadState::Native) {
+        // The JVM's own waits (the reference handler's, say) are RUNNABLE to JVMTI.
+        if stack.state == ThreadState::Blocked {
             return false;
         }
         let functions: Vec<NameId> =

@@ -6,7 +6,7 @@ use super::{Closing, Shared};
 use crate::profile::{Mark, ProcessStatus, TaskTotals, Warning};
 use crate::relay::{period_of, Delta};
 use crate::sample::runtime::RuntimeThreads;
-use crate::sample::sweep::{SweepPlan, Sweeper};
+use crate::sample::sweep::{Process, SweepPlan, Sweeper};
 use crate::sample::{read_record, registry};
 use std::sync::Arc;
 use std::time::Duration;
@@ -132,7 +132,8 @@ impl Sampler {
             cpu: shared.plan().cpu_interval.is_some(),
             depth: shared.plan().depth,
         };
-        self.sweeper.sweep(&*shared.vm, &*shared.clock, shared.registry, plan, &mut self.collector);
+        let process = Process { vm: &*shared.vm, clock: &*shared.clock, registry: shared.registry };
+        self.sweeper.sweep(process, plan, &mut self.collector);
         self.longest_pause = self.longest_pause.max(shared.clock.monotonic() - begin);
     }
 

@@ -1,5 +1,6 @@
 package io.glowplug.core;
 
+import java.nio.file.Files;
 import java.util.List;
 import java.util.function.Function;
 
@@ -89,6 +90,9 @@ final class IoThread extends Thread implements Function<Object[], Object> {
             case "file":
                 answer(token, new Object[] {"write", fields.get(2), work.blob});
                 return true;
+            case "delete":
+                answer(token, new Object[] {"delete", fields.get(2)});
+                return true;
             default:
                 Native.answer(token, null, "this plugin does not know work of kind " + fields.get(1));
                 return true;
@@ -130,6 +134,11 @@ final class IoThread extends Thread implements Function<Object[], Object> {
         @Override
         public void write(String path, byte[] content) throws Exception {
             LocalFiles.write(LocalFiles.localPath(path), content);
+        }
+
+        @Override
+        public void delete(String path) throws Exception {
+            Files.deleteIfExists(LocalFiles.localPath(path));
         }
 
         @Override

@@ -8,5 +8,8 @@ public interface Link {
     /** Puts a file at a path or URI, whole or not at all. */
     void write(String path, byte[] content) throws Exception;
 
+    /** Takes a file away; it may be gone already. */
+    void delete(String path) throws Exception;
+
     void log(String level, String message);
 }

@@ -19,6 +19,9 @@ final class LinkCalls implements Function<Object[], Object> {
                 case "write":
                     link.write((String) call[1], (byte[]) call[2]);
                     return null;
+                case "delete":
+                    link.delete((String) call[1]);
+                    return null;
                 case "log":
                     link.log((String) call[1], (String) call[2]);
                     return null;

@@ -60,6 +60,11 @@ public final class HadoopFiles {
         }
     }
 
+    public void delete(String path) throws IOException {
+        Path file = new Path(path);
+        systemOf(file.toUri()).delete(file, false);
+    }
+
     /** Copies a file, or all that is in a folder, into a local folder. The file's name, or null for a folder or nothing. */
     public String fetch(String path, java.nio.file.Path into) throws IOException {
         Path from = new Path(path);

@@ -5,6 +5,7 @@ import io.glowplug.core.LocalFiles;
 import io.glowplug.core.Log;
 import io.glowplug.hadoop.HadoopFiles;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.security.PrivilegedExceptionAction;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
@@ -35,22 +36,38 @@ class SparkLink implements Link {
             LocalFiles.write(LocalFiles.localPath(path), content);
             return;
         }
-        Thread thread = Thread.currentThread();
-        ClassLoader before = thread.getContextClassLoader();
-        thread.setContextClassLoader(loader);
-        try {
-            user.doAs((PrivilegedExceptionAction<Void>) () -> {
-                files().write(path, content);
-                return null;
-            });
-        } finally {
-            thread.setContextClassLoader(before);
+        asUser(() -> {
+            files().write(path, content);
+            return null;
+        });
+    }
+
+    @Override
+    public final void delete(String path) throws Exception {
+        if (LocalFiles.isLocal(path)) {
+            Files.deleteIfExists(LocalFiles.localPath(path));
+            return;
         }
+        asUser(() -> {
+            files().delete(path);
+            return null;
+        });
     }
 
     @Override
     public final void log(String level, String message) {
         log.at(level, message);
+    }
+
+    private void asUser(PrivilegedExceptionAction<Void> work) throws Exception {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        thread.setContextClassLoader(loader);
+        try {
+            user.doAs(work);
+        } finally {
+            thread.setContextClassLoader(before);
+        }
     }
 
     private HadoopFiles files() {
