@@ -2,7 +2,7 @@ use super::*;
 use crate::profile::{Engine, Profile, TaskTotals, ThreadState, VALUE_TYPES};
 use crate::relay::testing::{random_samples, readable, totals, Random, Sender, SECOND};
 use crate::relay::{decode_answer, encode, Answered, Outbox};
-use crate::settings::Folder as Dir;
+use crate::settings::{resolve, Role, Settings};
 use std::collections::BTreeSet;
 
 /// A border of five-minute periods.
@@ -63,23 +63,7 @@ fn sum_of(bytes: &[u8]) -> Values {
 }
 
 fn settings() -> Settings {
-    Settings {
-        run: Ok(()),
-        dir: Dir::Default,
-        native_dir: None,
-        report_interval: Duration::from_nanos(PERIOD),
-        relay_interval: None,
-        shutdown_wait: Duration::from_secs(3),
-        depth: 1000,
-        threads_exclude: Vec::new(),
-        cpu_interval: Some(Duration::from_millis(10)),
-        wall_interval: None,
-        alloc_interval: None,
-        overhead_limit: 0.01,
-        memory_limit: None,
-        profile_name: None,
-        profile_version: None,
-    }
+    Settings { report_interval: Duration::from_nanos(PERIOD), ..resolve(&[], Role::Driver).settings }
 }
 
 fn info() -> ApplicationInfo {
