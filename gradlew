@@ -21,6 +21,8 @@ install_missing_packages() {
     find_java_home 17 >/dev/null || default_java_home >/dev/null || packages="$packages $(jdk_package)"
     has cc || packages="$packages gcc libc6-dev"
     has git || packages="$packages git"
+    has gpg || packages="$packages gnupg"
+    has objdump || packages="$packages binutils"
     has npm || packages="$packages nodejs npm"
     python3 -c 'import venv, ensurepip' 2>/dev/null || packages="$packages python3 python3-venv"
     has cargo || [ -z "$(candidate rustup)" ] || packages="$packages rustup"
@@ -67,6 +69,8 @@ jdk_package() {
 }
 
 candidate() {
+    # A fresh container has no package lists yet, and then no package has a candidate.
+    ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1 || as_root apt-get update -qq >&2
     apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: \([^(].*\)/\1/p'
 }
 

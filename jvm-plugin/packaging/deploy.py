@@ -19,9 +19,10 @@ CHECKSUMS = ("md5", "sha1", "sha256", "sha512")
 
 
 def main(url: str, pom: Path, jars: list) -> None:
+    repository = folder_of(url)
     project = xml.parse(pom).getroot()
     group, artifact, version = (project.findtext(POM + name) for name in ("groupId", "artifactId", "version"))
-    home = folder_of(url).joinpath(*group.split("."), artifact)
+    home = repository.joinpath(*group.split("."), artifact)
     target = home / version
     target.mkdir(parents=True, exist_ok=True)
     for source, name in [(pom, f"{artifact}-{version}.pom"), *((jar, jar.name) for jar in jars)]:
