@@ -260,7 +260,7 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
     }
     // An arrow with the focus nowhere in particular walks the graph.
     const isLoose = target === document.body || target === root.current
-    if (isLoose && event.key.startsWith('Arrow')) views.current.get(panesOf(state.view)[0])?.takeFocus()
+    if (isLoose && event.key.startsWith('Arrow')) views.current.get(panesOf(state.view)[0])?.takeKey(event)
   }
   useEffect(() => {
     addEventListener('keydown', onKeyDown)
