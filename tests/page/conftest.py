@@ -1,5 +1,9 @@
+import base64
+import re
 import shutil
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import generate
@@ -89,3 +93,43 @@ def job(report):
 @pytest.fixture(scope="session")
 def large(report):
     return report("spark_shaped")
+
+
+@pytest.fixture
+def spark_ui(job, dist):
+    """The bundle as Spark's UI serves it: behind its policy, script and data as files of their own, in a page of other styles."""
+    packed = base64.b64decode(re.search(r'id="glowplug-data">([^<]+)<', job.path.read_text("utf-8")).group(1))
+    files = {
+        "/proxy/app/profile/": ("text/html", SPARK_PAGE.encode()),
+        "/proxy/app/profile/glowplug.js": ("text/javascript", (dist / "glowplug.js").read_bytes()),
+        "/proxy/app/profile/start.js": ("text/javascript", SPARK_START.encode()),
+        "/proxy/app/profile/data": ("application/octet-stream", packed),
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            kind, body = files.get(self.path, ("text/plain", b""))
+            self.send_response(200 if self.path in files else 404)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Security-Policy", SPARK_POLICY)
+            self.send_header("Cache-Control", "no-cache, no-store, must-revalidate")
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/proxy/app/profile/"
+    server.shutdown()
+
+
+# What Spark 4.3 sends by default.
+SPARK_POLICY = "default-src 'self'; script-src 'self' 'nonce-N0'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'self'"
+SPARK_PAGE = """<!doctype html><html data-bs-theme="dark"><head><meta charset="utf-8"><title>Profile</title><link rel="icon" href="data:,">
+<style>button { font-size: 40px } table { border: 9px solid red } html, body { height: 100%; margin: 0 }</style></head>
+<body><div id="glowplug-page" style="height: 700px"></div><script src="glowplug.js"></script><script src="start.js"></script></body></html>"""
+SPARK_START = """const load = async () => new Uint8Array(await (await fetch('data')).arrayBuffer())
+Glowplug.mount(document.getElementById('glowplug-page'), { load }).then(mounted => { window.glowplug = mounted })"""
