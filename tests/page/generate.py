@@ -268,17 +268,18 @@ def spark_shaped(nodes=100_000, seed=42):
 
     def insert(stack):
         nonlocal count
+        """How much of the stack there is room for."""
         node = 0
-        for name in stack:
+        for depth, name in enumerate(stack):
             key = (node, name)
             child = known.get(key)
             if child is None:
                 if count >= nodes:
-                    return False
+                    return depth
                 child = known[key] = count
                 count += 1
             node = child
-        return True
+        return len(stack)
 
     def walk(seed_text, length):
         at = (sum(ord(c) * 31 for c in seed_text) + zipf(24) * 17) % len(library)
@@ -303,14 +304,12 @@ def spark_shaped(nodes=100_000, seed=42):
             labels = {"process": labels["process"], "thread": ["netty", "gc"][below(2)]}
             stack = ([["io.netty.channel.nio.NioEventLoop.run"], ["[GC]"]][labels["thread"] == "gc"]) + list(walk("other", 2 + below(18)))
         stack = stack[:299]
-        if not insert(stack):
-            break
-        stacks.append((stack, labels))
+        stacks.append((stack[: insert(stack)], labels))
     for stack, labels in stacks:
         observe(profile, rng, stack, labels, 1 + below(4))
     for _ in range(len(stacks) * 4):
         stack, labels = stacks[zipf(len(stacks)) if rng.random() < 0.5 else below(len(stacks))]
-        observe(profile, rng, stack[: len(stack) - below(6)], labels, 1 + below(4))
+        observe(profile, rng, stack[: max(1, len(stack) - below(6))], labels, 1 + below(4))
     describe(profile)
     return profile
 

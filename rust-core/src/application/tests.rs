@@ -64,13 +64,7 @@ fn sum_of(bytes: &[u8]) -> Values {
 }
 
 fn settings() -> Settings {
-    let defaults = resolve(&[], Role::Driver).settings;
-    Settings {
-        report_interval: Duration::from_nanos(PERIOD),
-        relay_interval: None,
-        memory_limit: None,
-        ..defaults
-    }
+    Settings { report_interval: Duration::from_nanos(PERIOD), ..resolve(&[], Role::Driver).settings }
 }
 
 fn info() -> ApplicationInfo {

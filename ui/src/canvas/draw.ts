@@ -208,7 +208,10 @@ class Painter {
   }
 
   private fitted(node: number, room: number): string {
-    return this.ruler.fit(frameLabel(this.scene, node, text => this.ruler.width(text) <= room), room)
+    const text = frameLabel(this.scene, node, text => this.ruler.width(text) <= room)
+    // The number of a codegen stage is worth more room than the word.
+    const isCut = text.startsWith('codegen#') && this.ruler.width(text) > room
+    return this.ruler.fit(isCut ? text.slice('codegen'.length) : text, room)
   }
 
   private rests(row: number): void {

@@ -86,6 +86,12 @@ export class FlameView {
     this.canvas.focus({ preventScroll: true })
   }
 
+  /** A key that was pressed with the focus elsewhere. */
+  takeKey(event: KeyboardEvent): void {
+    this.takeFocus()
+    this.onKey(event)
+  }
+
   /** Moves the focus to the next (1) or previous (-1) hit and tells it. */
   toHit(direction: 1 | -1): void {
     if (this.layout === null || this.layout.hits.count === 0) return

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { restOf, type Scene } from '../canvas/draw'
+import { restOf, ROW, type Scene } from '../canvas/draw'
 import { DARK, LIGHT, type Palette } from '../canvas/palette'
 import type { Drawn, FlameView, Listener } from '../canvas/view'
 import type { Graph } from '../model/graph'
@@ -221,6 +221,7 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
         scene={sceneOf(shownPane)}
         label={label}
         listener={listenerOf(shownPane)}
+        height={pane === 'callers' ? contentRows(shownPane) * ROW + 6 : null}
         register={view => {
           if (view === null) views.current.delete(pane)
           else views.current.set(pane, view)
@@ -260,7 +261,7 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
     }
     // An arrow with the focus nowhere in particular walks the graph.
     const isLoose = target === document.body || target === root.current
-    if (isLoose && event.key.startsWith('Arrow')) views.current.get(panesOf(state.view)[0])?.takeFocus()
+    if (isLoose && event.key.startsWith('Arrow')) views.current.get(panesOf(state.view)[0])?.takeKey(event)
   }
   useEffect(() => {
     addEventListener('keydown', onKeyDown)
@@ -304,16 +305,16 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
         onFilter={(key, value) => change({ labels: new Map(state.labels).set(key, new Set([value])) })}
       />
       <div class="bar">
-        <div class="segments" role="radiogroup" aria-label="What is measured">
+        <div class="segments" role="radiogroup" aria-label="What is measured" onKeyDown={roving}>
           {MEASURES.map(measure => (
-            <button role="radio" aria-checked={state.measure === measure} class={hasData(page, measure) ? '' : 'without'} onClick={() => change({ measure })} title={MEASURE_TITLES[measure]}>
+            <button role="radio" tabIndex={state.measure === measure ? 0 : -1} aria-checked={state.measure === measure} class={hasData(page, measure) ? '' : 'without'} onClick={() => change({ measure })} title={MEASURE_TITLES[measure]}>
               {MEASURE_TABS[measure]}
             </button>
           ))}
         </div>
-        <div class="tabs" role="tablist" aria-label="View">
+        <div class="tabs" role="tablist" aria-label="View" onKeyDown={roving}>
           {VIEWS.map((view, at) => (
-            <button role="tab" aria-selected={state.view === view} onClick={() => openView(view)} title={`${VIEW_TITLES[view]} (${at + 1})`}>
+            <button role="tab" tabIndex={state.view === view ? 0 : -1} aria-selected={state.view === view} onClick={() => openView(view)} title={`${VIEW_TITLES[view]} (${at + 1})`}>
               {VIEW_TABS[view]}
             </button>
           ))}
@@ -347,14 +348,17 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
           Download .collapsed.gz
         </button>
       </div>
-      {main !== undefined ? <Crumbs key={main.pane} session={session} shown={main} rootLabel={rootLabel} onZoom={node => zoomTo(main.pane, main.graph, node)} /> : null}
+      <div class="place">
+        {main !== undefined ? <Crumbs key={main.pane} session={session} shown={main} rootLabel={rootLabel} onZoom={node => zoomTo(main.pane, main.graph, node)} /> : null}
+        <span class="status" role="status" aria-live="polite">
+          {message}
+        </span>
+        {message === '' ? <span class="hint">{HINTS[state.view]}</span> : null}
+      </div>
       {[...shown.values()].some(pane => !pane.complete) ? <p class="note">The zoomed frame has no {noun} under these filters; the nearest of its callers that has is shown.</p> : null}
       <main class={`view ${state.view}`}>{body()}</main>
       <footer>
         <Legend session={session} state={state} palette={palette} onChange={part => change(part, true)} />
-        <span class="status" role="status" aria-live="polite">
-          {message}
-        </span>
       </footer>
       {tip === null || menu !== null ? null : <Tooltip tip={tip} />}
       {menu === null ? null : <Menu {...menu} onClose={() => setMenu(null)} />}
@@ -444,9 +448,9 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
 }
 
 /** Keeps one scene object as long as nothing in it changes: hovering renders, and must not lay out again. */
-function PaneScene({ scene, label, listener, register }: { scene: Scene; label: string; listener: Listener; register: (view: FlameView | null) => void }) {
+function PaneScene({ scene, ...rest }: Parameters<typeof FlamePane>[0]) {
   const kept = useMemo(() => scene, Object.values(scene).filter(value => typeof value !== 'function'))
-  return <FlamePane scene={kept} label={label} listener={listener} register={register} />
+  return <FlamePane scene={kept} {...rest} />
 }
 
 function Empty({ page, session, state, onClear }: { page: Page; session: Session; state: State; onClear: () => void }) {
@@ -472,6 +476,13 @@ function Empty({ page, session, state, onClear }: { page: Page; session: Session
   )
 }
 
+/** Rows that a pane's graph can take, drawn or not. */
+function contentRows({ fold, graph, zoom }: Shown): number {
+  let deepest = fold.row[zoom]
+  for (let i = zoom; i < graph.end[zoom]; i++) if (fold.row[i] > deepest) deepest = fold.row[i]
+  return deepest - fold.row[zoom] + 1
+}
+
 function panesOf(view: View): Pane[] {
   if (view === 'sandwich') return ['callers', 'callees']
   return view === 'top' ? [] : [view]
@@ -493,7 +504,25 @@ function hasData(page: Page, measure: Measure): boolean {
   return page.cells.some(cell => cell.values.has(type))
 }
 
+/** The arrow keys of a row of choices: the next one, chosen at once. */
+function roving(event: KeyboardEvent): void {
+  const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+  if (step === 0) return
+  const buttons = [...(event.currentTarget as HTMLElement).querySelectorAll('button')]
+  const next = buttons[(buttons.indexOf(event.target as HTMLButtonElement) + step + buttons.length) % buttons.length]
+  event.preventDefault()
+  next.focus()
+  next.click()
+}
+
 const LONGEST_TIP = 1000
+
+const HINTS: Record<View, string> = {
+  flame: 'Click a frame to zoom, right-click it for more; ? shows the keys.',
+  hot: 'Click a frame to zoom, right-click it for more; ? shows the keys.',
+  sandwich: 'Choose a method in the list, or press s on a frame.',
+  top: 'Click a method to see its callers and callees.',
+}
 
 const PANE_NAMES: Record<Pane, string> = { flame: 'Flame graph', hot: 'Hot spots, callers above', callers: 'Callers', callees: 'Callees' }
 const VIEW_TABS: Record<View, string> = { flame: 'Flame graph', hot: 'Hot spots', sandwich: 'Sandwich', top: 'Top methods' }

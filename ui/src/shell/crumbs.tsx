@@ -48,7 +48,6 @@ export function Crumbs({ session, shown, rootLabel, onZoom }: Properties) {
           )
         })}
       </ol>
-      {steps.length === 1 && steps[0].node === 0 ? <span class="muted">Click a frame to zoom, right-click it for more; ? shows the keys.</span> : null}
       {isOpen && steps.length > FIRST + LAST ? (
         <button class="link" onClick={() => setOpen(false)}>
           less

@@ -6,11 +6,13 @@ interface Properties {
   readonly scene: Scene
   readonly label: string
   readonly listener: Listener
+  /** The most that the graph needs, in CSS pixels; null: whatever there is. */
+  readonly height: number | null
   readonly register: (view: FlameView | null) => void
 }
 
 /** A flame view as a component: the view is made once, the scene and the listener change. */
-export function FlamePane({ scene, label, listener, register }: Properties) {
+export function FlamePane({ scene, label, listener, height, register }: Properties) {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<FlameView | null>(null)
   const current = useRef(listener)
@@ -34,5 +36,5 @@ export function FlamePane({ scene, label, listener, register }: Properties) {
     }
   }, [])
   useEffect(() => view.current?.update(scene, label), [scene, label])
-  return <div class="pane" ref={host} />
+  return <div class="pane" ref={host} style={height === null ? {} : { flex: `0 1 ${height}px` }} />
 }
