@@ -352,7 +352,7 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
           Collapsed .gz
         </button>
       </div>
-      <div class="place">
+      <div class="whereabouts">
         {main !== undefined ? <Crumbs key={main.pane} session={session} shown={main} rootLabel={rootLabel} onZoom={node => zoomTo(main.pane, main.graph, node)} /> : null}
         <span class="status" role="status" aria-live="polite">
           {message}
