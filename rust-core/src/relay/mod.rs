@@ -7,7 +7,7 @@
 mod outbox;
 mod wire;
 
-pub use outbox::{Answered, Outbox, Outgoing};
+pub use outbox::{Answered, Outbox, Outgoing, Sent};
 pub use wire::{decode, decode_answer, encode, encode_answer, DeltaError};
 
 use crate::profile::{CellKey, DictionaryPart, ProcessIdentity, ProcessStatus, TaskTotals, Values, Warning};
