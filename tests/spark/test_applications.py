@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from support import apps, clusters, folders, versions
+from support import apps, folders, processes, versions
 
 LOCAL, CLUSTER = "local[2]", "local-cluster[2,1,1024]"
 TASK_THREAD = "Executor task launch worker"
@@ -34,7 +34,6 @@ class Pair:
     name: str
     plain: object
     run: object
-    executor_logs: dict
     folder: folders.Folder
 
     @property
@@ -48,23 +47,20 @@ class Pair:
 
 
 @pytest.fixture(scope="module", params=cases(), ids="-".join)
-def pair(request, spark, tmp_path_factory):
+def pair(request, spark):
     version, master, name = request.param
     chosen = spark(version)
-    work = tmp_path_factory.mktemp("applications")
-    runs = [submit(chosen, master, name, work, plugin) for plugin in (False, True)]
-    return Pair(version, master, name, *runs, clusters.logs(runs[1]), folders.Folder(runs[1].folder))
+    plain, run = (submit(chosen, master, name, plugin) for plugin in (False, True))
+    return Pair(version, master, name, plain, run, folders.Folder(run.folder))
 
 
-def submit(spark, master: str, name: str, work, plugin: bool):
+def submit(spark, master: str, name: str, plugin: bool):
     options = {"plugin": plugin}
     if name == "report.py":
         application = apps.SOURCES / name
         options["options"] = ["--jars", str(apps.spark_application("SqlReport", spark).jar)]
     else:
         application = apps.spark_application(name, spark)
-    if master == CLUSTER:
-        return clusters.start(spark, application, work=work, **options).wait()
     return spark.submit(master, application, **options)
 
 
@@ -79,8 +75,8 @@ def test_each_process_says_at_its_start_what_is_profiled_and_how(pair):
     place = f"the profile goes to {pair.run.work}/glowplug-profiles (default, the working directory)"
     expected = {"driver": start_line(pair, who, place)}
     expected.update({executor: start_line(pair, f"executor {executor}", "samples go to the driver") for executor in pair.executors})
-    said = {"driver": clusters.messages(pair.run.stderr)[0]}
-    said.update({executor: clusters.messages(log)[0] for executor, log in pair.executor_logs.items()})
+    said = {"driver": processes.messages(pair.run.stderr)[0]}
+    said.update({executor: processes.messages(log)[0] for executor, log in pair.run.executor_stderr.items()})
     assert set(said) == set(expected)
     for process, pattern in expected.items():
         assert re.fullmatch(pattern, said[process]), f"{process}: {said[process]}"
@@ -93,7 +89,7 @@ def start_line(pair, who: str, destination: str) -> str:
 
 
 def test_the_driver_says_at_its_end_where_the_profile_is(pair):
-    lines = clusters.messages(pair.run.stderr)
+    lines = processes.messages(pair.run.stderr)
     processes = "3 processes" if pair.executors else "1 process"
     assert re.fullmatch(rf"profile written to {re.escape(str(pair.folder.path))}: {processes}, [1-9]\d* samples, "
                         r"(none lost|\d+ without a full stack \(.*\)), own cost \d+\.\d\d % of their CPU", lines[-1]), lines[-1]
@@ -101,8 +97,8 @@ def test_the_driver_says_at_its_end_where_the_profile_is(pair):
 
 
 def test_an_executor_says_at_its_end_what_the_driver_has_of_it(pair):
-    for executor, log in pair.executor_logs.items():
-        lines = clusters.messages(log)
+    for executor, log in pair.run.executor_stderr.items():
+        lines = processes.messages(log)
         assert re.fullmatch(rf"the driver has all of executor {executor}: [1-9]\d* deltas? with \d+\.\d{{9}} s of CPU", lines[-1]), lines
 
 
