@@ -19,7 +19,7 @@ SETTINGS = {
         "spark.glowplug.cpu.intervall is not a setting of this version and has no effect; the nearest one is spark.glowplug.cpu.interval"),
     "wrong switch": (
         {"spark.yarn.appMasterEnv.ENABLE_AMAZONE_PROFILER": "true"},
-        "ENABLE_AMAZONE_PROFILER is not a switch of Glowplug and has no effect on it; the nearest one is ENABLE_AMAZON_PROFILER"),
+        "spark.yarn.appMasterEnv.ENABLE_AMAZONE_PROFILER is not a switch of Glowplug and has no effect on it; the nearest one is ENABLE_AMAZON_PROFILER"),
     "wrong unit": (
         {"spark.glowplug.cpu.interval": "10 parsecs"},
         'spark.glowplug.cpu.interval=10 parsecs (conf) has the unknown unit "parsecs"; allowed is a duration from 1ms to 10s, or off; '
@@ -183,8 +183,8 @@ def test_a_bad_setting_is_named_with_what_is_allowed_and_what_happens(cases, nam
 def test_a_context_is_understood_in_every_form_in_which_it_arrives(cases, name):
     case = cases[f"context {name}"]
     assert case.profile.summary["profile"]["group"] == GROUP
-    assert case.warnings == ["spark.yarn.appMasterEnv.PROFILING_CONTEXT (conf) is set, but Amazon CodeGuru Profiler is not switched on: nothing "
-                             "is uploaded to it"]
+    assert case.warnings == ["spark.yarn.appMasterEnv.PROFILING_CONTEXT.profilingGroupName (conf) is set, but Amazon CodeGuru Profiler is not "
+                             "switched on: nothing is uploaded to it"]
 
 
 @pytest.mark.parametrize("name", BROKEN_CONTEXTS)
@@ -209,8 +209,8 @@ def test_a_jar_without_the_library_is_said_once(cases):
 
 
 @pytest.mark.parametrize("name, cause", [
-    ("truncated library", r"file too short|cannot read file data"),
-    ("library of another architecture", r"wrong ELF machine|cannot open shared object file|Possible cause: can't load (this|AARCH64) .*platform"),
+    ("truncated library", r"IO the library is cut off after \d+ bytes$"),
+    ("library of another architecture", r"cannot open shared object file.*Possible cause: can't load AARCH64 .*platform"),
 ])
 def test_a_library_that_cannot_be_loaded_is_said_once_with_every_folder_that_was_tried(cases, name, cause):
     case = cases[name]
@@ -270,7 +270,7 @@ def test_a_file_system_that_is_not_there_is_said_with_the_cause(cases, name, cau
 
 def test_switched_off_is_said_in_one_line(cases):
     case = cases["switched off"]
-    assert case.messages == ["not profiling this process: spark.glowplug.enabled=false (conf)"]
+    assert case.messages == ["not profiling this process: spark.glowplug.enabled is false (conf)"]
     assert case.profiles == []
 
 
