@@ -106,29 +106,27 @@ impl Walker {
         let (rip, rsp, rbp) = (libc::REG_RIP as usize, libc::REG_RSP as usize, libc::REG_RBP as usize);
         let saved = (registers[rip], registers[rsp], registers[rbp]);
         let top = Top { pc: saved.0 as usize, sp: saved.1 as usize, fp: saved.2 as usize };
-        let by_frame = if !self.code.contains(&top.pc) {
-            // SAFETY: the registers are those of this very thread.
-            unsafe { top.out_of_native(&self.code) }
-        } else if self.is_stub(top.pc) {
-            // SAFETY: as above.
-            unsafe { top.caller_by_frame() }
-        } else {
-            None
-        };
-        let by_code = || {
-            // SAFETY: as above; the pc is that of an instruction that was about to run.
-            self.code.contains(&top.pc).then(|| unsafe { top.caller_by_code() })
-        };
-        for caller in [by_frame, by_code()].into_iter().flatten() {
-            registers[rip] = caller.pc as i64;
-            registers[rsp] = caller.sp as i64;
-            registers[rbp] = caller.fp as i64;
+        let mut walk_from = |from: Top| {
+            registers[rip] = from.pc as i64;
+            registers[rsp] = from.sp as i64;
+            registers[rbp] = from.fp as i64;
             // SAFETY: as in `walk`; the walker itself refuses a pc that is not in its code.
             unsafe { (self.function)(trace, depth, context) };
-            if trace.frame_count > 0 {
-                break;
+            trace.frame_count > 0
+        };
+        // SAFETY: the registers are those of this very thread; each of the ways reads its own stack.
+        let _ = unsafe {
+            if self.code.contains(&top.pc) {
+                self.is_stub(top.pc) && top.caller_by_frame().is_some_and(&mut walk_from)
+                    || walk_from(top.caller_by_code())
+                    || self.is_stub(top.pc) && top.callers_by_words(&self.code).any(walk_from)
+            } else {
+                top.out_of_native(&self.code).is_some_and(|code| {
+                    walk_from(code)
+                        || self.is_stub(code.pc) && code.callers_by_words(&self.code).any(walk_from)
+                })
             }
-        }
+        };
         (registers[rip], registers[rsp], registers[rbp]) = saved;
     }
 
@@ -211,6 +209,22 @@ impl Top {
         }
     }
 
+    /// What may be the caller of a stub of unknown size (C2's runtime stubs, which the walker takes for
+    /// frames that are never whole): the lowest words on the stack that point into code.
+    ///
+    /// # Safety
+    /// As [`caller_by_frame`](Self::caller_by_frame).
+    unsafe fn callers_by_words(self, code: &Range<usize>) -> impl Iterator<Item = Top> + '_ {
+        const LARGEST_STUB: usize = 16;
+        const MOST_TRIES: usize = 3;
+        // SAFETY: the thread's own stack.
+        let word = move |index: usize| unsafe { *((self.sp + index * 8) as *const usize) };
+        (1..LARGEST_STUB)
+            .filter(move |index| code.contains(&word(*index)))
+            .map(move |index| Top { pc: word(index), sp: self.sp + index * 8 + 8, fp: word(index - 1) })
+            .take(MOST_TRIES)
+    }
+
     /// The caller where rbp is about to be saved `offset` above the stack pointer, below the return address.
     fn above(self, offset: usize, word: impl Fn(usize) -> usize) -> Top {
         Top { pc: word(offset + 8), sp: self.sp + offset + 16, fp: self.fp }
@@ -269,6 +283,19 @@ mod tests {
         assert_eq!(caller(&polling, &[RETURN, 1, 2, 3, 4]), Top { pc: RETURN, sp: 8, fp: 0xfeed });
         let returning = code(&[0x00, 0xc3]);
         assert_eq!(caller(&returning, &[RETURN, 1, 2, 3, 4]), Top { pc: RETURN, sp: 8, fp: 0xfeed });
+    }
+
+    #[test]
+    fn the_callers_of_a_stub_are_the_words_that_point_into_code() {
+        let mut stack = [7_usize; 16];
+        (stack[0], stack[4], stack[5], stack[9]) = (RETURN, 0xabc0, RETURN, RETURN + 1);
+        let top = Top { pc: 0, sp: stack.as_ptr() as usize, fp: 0 };
+        // SAFETY: an array of as many words as are looked at.
+        let callers: Vec<Top> = unsafe { top.callers_by_words(&(RETURN..RETURN + 2)).collect() };
+        assert_eq!(
+            callers,
+            [Top { pc: RETURN, sp: top.sp + 48, fp: 0xabc0 }, Top { pc: RETURN + 1, sp: top.sp + 80, fp: 7 }]
+        );
     }
 
     #[test]
