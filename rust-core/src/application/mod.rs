@@ -6,6 +6,7 @@ mod encoder;
 mod folder;
 mod formats;
 mod merged;
+mod own;
 mod periods;
 mod processes;
 mod stages;
@@ -17,6 +18,7 @@ mod warnings;
 pub use encoder::{Edition, Encoder, Page, Part};
 pub use folder::{folder_name, FolderFile};
 pub use formats::Formats;
+pub use own::OwnProcess;
 pub use summary::{
     Summary, SummaryApplication, SummaryFolded, SummaryProcess, SummaryProfile, SummarySetting, SummaryStage,
     SummaryTasks, SummaryWarning, SUMMARY_FORMAT,

@@ -14,6 +14,7 @@ mod wire;
 pub use outbox::{Answered, Outbox, Outgoing};
 pub use wire::{decode, decode_answer, encode, encode_answer, DeltaError};
 
+pub use crate::profile::MAX_LABEL;
 use crate::profile::{CellKey, DictionaryPart, ProcessIdentity, ProcessStatus, TaskTotals, Values, Warning};
 use std::time::Duration;
 
@@ -31,9 +32,6 @@ pub const MAX_DEPTH: u16 = 1100;
 
 /// Characters kept of a name.
 pub const MAX_NAME: usize = 1000;
-
-/// Characters kept of a label's value.
-pub const MAX_LABEL: usize = 200;
 
 /// Which period a time belongs to; periods begin at multiples of `interval` since 1970.
 pub fn period_of(time: u64, interval: Duration) -> u64 {
