@@ -1,7 +1,11 @@
-"""Fetches what the suites need, before any is timed: setup.py [--full]. Says on stderr what it fetches."""
+"""Fetches what the suites need, before any is timed: setup.py [--full]. Says on stderr what it fetches.
+
+setup.py --link <Spark version> <folder> fetches one Spark and leaves a SPARK_HOME in the folder.
+"""
 
 import subprocess
 import sys
+from pathlib import Path
 
 from support import distributions, jdks, machine, tools, versions
 
@@ -20,4 +24,7 @@ def prepare(full: bool) -> None:
 
 
 if __name__ == "__main__":
-    prepare(full="--full" in sys.argv[1:])
+    if sys.argv[1:2] == ["--link"]:
+        distributions.own_home(sys.argv[2], Path(sys.argv[3]))
+    else:
+        prepare(full="--full" in sys.argv[1:])

@@ -3,6 +3,7 @@
 
 mod encode;
 mod names;
+mod relay;
 mod tree;
 
 /// One operation. Its input is made once, by `prepare`; each call of what that returns is one operation.
@@ -18,5 +19,5 @@ pub struct Operation {
 
 /// All of them, in the order in which data walk through the core.
 pub fn operations() -> Vec<Operation> {
-    [names::OPERATIONS.as_slice(), &tree::OPERATIONS, &encode::OPERATIONS].concat()
+    [names::OPERATIONS.as_slice(), &tree::OPERATIONS, &relay::OPERATIONS, &encode::OPERATIONS].concat()
 }

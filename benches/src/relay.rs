@@ -5,7 +5,11 @@ use glowplug::relay::{decode, encode, Delta};
 use std::hint::black_box;
 
 pub(crate) static OPERATIONS: [Operation; 4] = [
-    Operation { name: "encode a first delta of 1000 cells with its names", repeats: 10, prepare: encode_first },
+    Operation {
+        name: "encode a first delta of 1000 cells with its names",
+        repeats: 10,
+        prepare: encode_first,
+    },
     Operation { name: "encode a delta of 1000 cells", repeats: 50, prepare: encode_later },
     Operation { name: "decode and check a first delta of 1000 cells", repeats: 10, prepare: decode_first },
     Operation { name: "merge 100 deltas of 1000 cells", repeats: 2, prepare: merge_hundred },
@@ -59,7 +63,14 @@ fn merge_hundred() -> Box<dyn FnMut()> {
 /// What a process sends first: all names, and its values.
 fn first() -> Delta {
     let profile = filled(CELLS);
-    Delta { dictionary: profile.dictionary.since(Mark::default()), ..delta(&profile) }
+    let mut dictionary = profile.dictionary.since(Mark::default());
+    // The driver alone gives the label `process`, and refuses a delta that has one.
+    dictionary
+        .strings
+        .iter_mut()
+        .filter(|text| *text == "process")
+        .for_each(|text| *text = "job_group".to_owned());
+    Delta { dictionary, ..delta(&profile) }
 }
 
 /// What it sends then: no new name.
@@ -70,7 +81,11 @@ fn later() -> Delta {
 
 fn delta(profile: &Profile) -> Delta {
     Delta {
-        process: ProcessIdentity { uuid: "0123".to_owned(), id: "1".to_owned(), ..ProcessIdentity::default() },
+        process: ProcessIdentity {
+            uuid: "0123".to_owned(),
+            id: "1".to_owned(),
+            ..ProcessIdentity::default()
+        },
         seq: 1,
         from: 1_000_000_000,
         to: 2_000_000_000,

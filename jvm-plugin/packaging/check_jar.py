@@ -1,11 +1,12 @@
 """Refuses a jar that users could not load: check_jar.py <jar> [<page bundle>]. Exit code 1 names what is wrong."""
 
+import re
 import sys
 import zipfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
-from native import GLIBC, PLATFORMS
+from native import GLIBC, PLATFORMS, build_id
 from support.elf import Elf
 
 LARGEST = 8_000_000
@@ -13,7 +14,8 @@ STAND_IN = b"glowplug: the page bundle is missing"
 # What any glibc system has; anything else may be absent from a slim container.
 LIBRARIES = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1",
              "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
-FILES = ["META-INF/LICENSE", "META-INF/THIRD-PARTY", "native/build-id"]
+BUILD_ID = re.compile(rb"glowplug-build-id=([^;\0]+);")
+FILES = ["META-INF/LICENSE", "META-INF/THIRD-PARTY"]
 MANIFEST = {
     "Main-Class": "io.glowplug.Main",
     "Premain-Class": "io.glowplug.GlowplugAgent",
@@ -59,6 +61,9 @@ def library_problems(content: bytes, platform: str, bundle: bytes) -> list:
         if version.startswith("GLIBC_") and not is_old(version[len("GLIBC_"):]):
             found.append(f"needs {version} of {library}, must need nothing newer than GLIBC_{GLIBC}")
     found += [f"needs {library}" for library in elf.needed_libraries() if library not in LIBRARIES]
+    builds = {found.decode() for found in BUILD_ID.findall(content)}
+    if builds != {build_id()}:
+        found.append(f"is of build {', '.join(builds) or 'unknown'}, not of {build_id()}")
     if STAND_IN in content:
         found.append("was built without the page bundle")
     elif bundle not in content:

@@ -1,7 +1,7 @@
 """Builds the core for every platform that the jar serves: native.py <output folder>.
 
-Leaves native/<platform>/libglowplug.so and native/build-id there. The C library is zig's, so that the result
-loads on anything from glibc 2.17 on, whatever this machine has.
+Leaves native/<platform>/libglowplug.so there. The C library is zig's, so that the result loads on anything from
+glibc 2.17 on, whatever this machine has.
 """
 
 import hashlib
@@ -16,7 +16,8 @@ from support import machine
 
 GLIBC = "2.17"
 PLATFORMS = {"linux-x86_64": "x86_64-unknown-linux-gnu", "linux-aarch64": "aarch64-unknown-linux-gnu"}
-SOURCES = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "rust-core", "ui/dist/index.html"]
+SOURCES = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "rust-core/Cargo.toml", "rust-core/build.rs", "rust-core/src",
+           "ui/dist/index.html"]
 
 
 def main(output: Path) -> None:
@@ -25,7 +26,7 @@ def main(output: Path) -> None:
     environment = {
         **os.environ,
         "PATH": f"{tools}:{os.environ['PATH']}",
-        "GLOWPLUG_BUILD_ID": build_id(),
+        "GLOWPLUG_BUILD_ID": source_hash(),
         "GLOWPLUG_REQUIRE_PAGE": "1",
     }
     targets = [word for triple in PLATFORMS.values() for word in ("--target", f"{triple}.{GLIBC}")]
@@ -37,11 +38,14 @@ def main(output: Path) -> None:
         folder = output / "native" / platform
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(built / triple / "release" / "libglowplug.so", folder / "libglowplug.so")
-    (output / "native" / "build-id").write_text(f"{version()}+{build_id()}\n")
 
 
 def build_id() -> str:
-    """Equal for two builds of the same sources, on whatever machine."""
+    """What the library calls itself: equal for two builds of the same sources, on whatever machine."""
+    return f"{version()}+{source_hash()}"
+
+
+def source_hash() -> str:
     digest = hashlib.sha256()
     for file in sorted(file for source in SOURCES for file in files_of(machine.ROOT / source)):
         digest.update(str(file.relative_to(machine.ROOT)).encode() + b"\0" + file.read_bytes() + b"\0")

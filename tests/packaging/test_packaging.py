@@ -1,5 +1,6 @@
 """The jar as users load it, and the checks that refuse a bad one."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,12 @@ def changed(jar, target, **entries):
     return target
 
 
+def carried(jar):
+    """What a library must carry beside its code: the build id and the page."""
+    with zipfile.ZipFile(jar) as archive:
+        return re.search(rb"glowplug-build-id=[^;]+;", archive.read(LIBRARY)).group() + BUNDLE.read_bytes()
+
+
 def test_the_jar_passes_its_checks(jar):
     assert check(jar) == []
 
@@ -51,7 +58,7 @@ def test_a_library_that_needs_a_newer_glibc_is_refused(jar, tmp_path):
     source = tmp_path / "newer.c"
     source.write_text("#include <dlfcn.h>\nvoid *newer(void) { return dlopen(\"x\", RTLD_NOW); }\n")
     machine.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "newer.so", source])
-    bad = changed(jar, tmp_path / "bad.jar", **{LIBRARY: (tmp_path / "newer.so").read_bytes() + BUNDLE.read_bytes()})
+    bad = changed(jar, tmp_path / "bad.jar", **{LIBRARY: (tmp_path / "newer.so").read_bytes() + carried(jar)})
     assert check(bad) == [f"{LIBRARY}: needs GLIBC_2.34 of libc.so.6, must need nothing newer than GLIBC_2.17"]
 
 
@@ -79,6 +86,15 @@ def test_a_library_with_the_page_of_another_build_is_refused(jar, tmp_path):
     other.write_bytes(BUNDLE.read_bytes() + b"\n<!-- a later build -->")
     assert check(jar, other) == [f"native/linux-{machine}/libglowplug.so: does not carry this build's page bundle"
                                  for machine in ("x86_64", "aarch64")]
+
+
+def test_a_library_of_another_build_is_refused(jar, tmp_path):
+    with zipfile.ZipFile(jar) as archive:
+        library = archive.read(LIBRARY)
+    build = re.search(rb"glowplug-build-id=([^;]+);", library).group(1)
+    other = build[:-12] + b"0123456789ab"
+    bad = changed(jar, tmp_path / "bad.jar", **{LIBRARY: library.replace(build, other)})
+    assert check(bad) == [f"{LIBRARY}: is of build {other.decode()}, not of {build.decode()}"]
 
 
 def test_a_jar_without_licences_or_entry_points_is_refused(jar, tmp_path):

@@ -9,6 +9,7 @@ import json
 import random
 from pathlib import Path
 
+LOCK_TYPES = [("delay", "us"), ("contentions", "count")]
 TYPES = [("cpu", "us"), ("wall", "us"), ("alloc_space", "bytes"), ("alloc_objects", "count"), ("samples", "count")]
 KEYS = ["process", "stage", "stage_attempt", "sql_execution", "job_group", "job_description", "thread_state", "thread", "user_team"]
 PERIOD = 10_000
@@ -74,7 +75,7 @@ class Profile:
             "engine": self.engine,
             "period_us": PERIOD,
             "glowplug": "0.1.0",
-            "types": [{"name": name, "unit": unit} for name, unit in TYPES],
+            "types": [{"name": name, "unit": unit} for name, unit in TYPES + (LOCK_TYPES if any("delay" in values for _, _, values in self.samples) else [])],
             "names": names,
             "layers": [layer(name) for name in names],
             "nodes": {"name": node_name, "up": [node - parent for node, parent in enumerate(node_parent)]},
@@ -106,7 +107,7 @@ def write_packed(packed, title, template, path):
 
 def cell_of(label_set, by_node):
     nodes = sorted(by_node)
-    present = [name for name, _ in TYPES if any(name in by_node[node] for node in nodes)]
+    present = [name for name, _ in TYPES + LOCK_TYPES if any(name in by_node[node] for node in nodes)]
     deltas = [node - before for node, before in zip(nodes, [0] + nodes)]
     return {"set": label_set, "node": deltas, "v": {name: [by_node[node].get(name, 0) for node in nodes] for name in present}}
 
@@ -480,4 +481,10 @@ def only_cpu():
     labels = {"process": "driver", "stage": "1"}
     profile.add(["a.Main.main", "a.Main.recurse", "a.Main.recurse", "a.Main.leaf"], labels, cpu=3_000_000, samples=300)
     profile.add(["a.Main.main", "a.Main.recurse", "a.Main.other", "a.Main.recurse"], {**labels, "stage": "2"}, cpu=1_000_000, samples=100)
+    return profile
+
+
+def locks():
+    profile = only_cpu()
+    profile.add(["a.Main.main", "a.Main.locked"], {"process": "driver"}, delay=2_500_000, contentions=12)
     return profile

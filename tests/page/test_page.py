@@ -29,7 +29,7 @@ def test_details_tell_processes_stages_warnings_and_what_was_folded(job, open_pa
     viewer = open_page(job.path)
     viewer.page.get_by_text("Details").click()
     details = viewer.text(".details")
-    for text in ["lost-samples 17 samples of executor 2 were lost", "ip-10-0-4-12", "17 (0.", "parquet at Sessionize.scala:44", "98.0 %", "stage labels 3 40,000", "cpu=timers(10 ms)", "a CPU sample stands for 10 ms"]:
+    for text in ["lost-samples 17 samples of executor 2 were lost", "ip-10-0-4-12", "17 (0.", "parquet at Sessionize.scala:44", "98.0 %", "stage labels 3 40.0 ms", "cpu=timers(10 ms)", "a CPU sample stands for 10 ms"]:
         assert text in details
     viewer.shot("details")
     viewer.page.locator(".details").get_by_role("button", name="5", exact=True).click()
@@ -517,6 +517,16 @@ def test_a_measure_that_was_not_taken_names_the_engines(report, open_page):
     assert viewer.text("main") == "This profile has no wall time. The wall engine was off. Engines: cpu=timers(10 ms) wall=off alloc=off"
 
 
+def test_waits_for_locks_have_tabs_only_where_they_were_measured(report, open_page):
+    viewer = open_page(report("only_cpu").path)
+    assert viewer.page.get_by_role("radio").all_inner_texts() == ["CPU", "Wall", "Latency", "Alloc bytes", "Alloc objects", "Samples"]
+    viewer = open_page(report("locks").path)
+    viewer.measure("Lock wait")
+    assert viewer.text(".sum") == "2.50 s time waited for locks in all"
+    viewer.measure("Contentions")
+    assert viewer.text(".sum") == "12 lock contentions in all"
+
+
 def test_damaged_data_and_the_empty_template_say_what_is_wrong(report, template, tmp_path, open_page):
     whole = report("only_cpu").path.read_text("utf-8")
     cases = [
@@ -534,7 +544,7 @@ def test_damaged_data_and_the_empty_template_say_what_is_wrong(report, template,
 def test_collapsed_stacks_of_the_filter_can_be_saved(job, open_page):
     viewer = open_page(job.path, "label.stage=4")
     with viewer.page.expect_download() as waiting:
-        viewer.page.get_by_text("Download .collapsed.gz").click()
+        viewer.page.get_by_text("Collapsed .gz").click()
     download = waiting.value
     assert download.suggested_filename == "application_1764456060000_0042-cpu.collapsed.gz"
     lines = gzip.decompress(open(download.path(), "rb").read()).decode().splitlines()

@@ -128,7 +128,7 @@ impl Application {
         let name = settings.profile_name.clone().unwrap_or_else(|| info.name.clone());
         Application {
             profile: SummaryProfile {
-                group: name.clone(),
+                group: settings.profile_group.clone().unwrap_or_else(|| name.clone()),
                 version: settings.profile_version.clone().unwrap_or_default(),
                 name,
             },

@@ -1,8 +1,9 @@
 use super::*;
+use crate::encode::{page, pprof};
 use crate::profile::{Engine, Profile, TaskTotals, ThreadState, VALUE_TYPES};
 use crate::relay::testing::{random_samples, readable, totals, Random, Sender, SECOND};
 use crate::relay::{decode_answer, encode, Answered, Outbox};
-use crate::settings::{resolve, Role, Settings};
+use crate::settings::{resolve, Role};
 use std::collections::BTreeSet;
 
 /// A border of five-minute periods.
@@ -168,6 +169,44 @@ fn each_process_stands_under_its_own_label_and_the_parts_add_up() {
     assert_eq!(parts, whole);
     assert_eq!(sum_of(&files["profile.pb.gz"]), whole);
     assert_eq!(sum_of(&files["periods/20261130T033000Z.pb.gz"]), whole);
+}
+
+#[test]
+fn the_files_themselves_add_up_to_the_nanosecond() {
+    let folder = Some("/profiles/app-1".to_string());
+    let mut application =
+        Application::new(info(), &settings(), folder, Box::new(Formats), Box::new(str::to_string));
+    let mut random = Random(21);
+    let mut senders: Vec<Sender> = ["driver", "0", "1"].map(Sender::new).into();
+    ["0", "1"].iter().for_each(|id| add(&mut application, id));
+    let mut files = BTreeMap::new();
+    for index in 0..62 {
+        let (sender, now) = (&mut senders[index as usize % 3], T + index * PERIOD);
+        random_samples(sender, &mut random, 20);
+        application.ingest(sender.delta(now, now + SECOND), now + SECOND);
+        apply(&mut files, application.due(now + 20 * SECOND));
+    }
+    let whole = sum(&application);
+    apply(&mut files, application.finish(T + 62 * PERIOD));
+    let sum_of = |path: &String| {
+        let read = pprof::decode(&files[path]).unwrap();
+        totals(read.profile.cells.iter().map(|(_, values)| values))
+    };
+    let sum_below = |start: &str| {
+        let sums: Vec<Values> = files.keys().filter(|path| path.starts_with(start)).map(sum_of).collect();
+        totals(sums.iter())
+    };
+    let mut processes = sum_below("executors/");
+    processes.add(&sum_below("driver.pb.gz"));
+    assert_eq!(sum_below("profile.pb.gz"), whole);
+    assert_eq!(processes, whole);
+    assert_eq!(sum_below("periods/"), whole);
+    assert_eq!(files.keys().filter(|path| path.starts_with("periods/")).count(), 60);
+    let page = page::read_info(&files["page.json.gz"]).unwrap();
+    assert!(page.complete);
+    assert_eq!(page.processes.len(), 3);
+    let summary: Summary = serde_json::from_slice(&files["summary.json"]).unwrap();
+    assert_eq!(summary, application.summary());
 }
 
 #[test]
@@ -649,6 +688,7 @@ fn the_summary_is_what_the_output_contract_says() {
     let mut settings = settings();
     settings.profile_name = Some("etl".into());
     settings.profile_version = Some("1.2".into());
+    settings.profile_group = Some("night".into());
     let mut application = application_with(&settings);
     application.info.settings = vec![SummarySetting {
         key: "spark.glowplug.dir".into(),
@@ -671,7 +711,7 @@ fn the_summary_is_what_the_output_contract_says() {
     let json = serde_json::to_string(&application.summary()).unwrap();
     assert_eq!(
         json,
-        r#"{"format":1,"glowplug":"0.1.0","profile":{"name":"etl","version":"1.2","group":"etl"},"#
+        r#"{"format":1,"glowplug":"0.1.0","profile":{"name":"etl","version":"1.2","group":"night"},"#
             .to_owned()
             + r#""application":{"id":"app-1","name":"Nightly","attempt":"","spark":"3.5.1","scala":"2.12"},"#
             + r#""processes":[{"id":"driver","host":"host-driver","pid":4711,"#

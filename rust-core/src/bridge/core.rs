@@ -291,10 +291,11 @@ impl Core {
         Ok(())
     }
 
-    /// The executor ends: hands on the last delta and waits until the driver has it, at most `wait`.
-    pub(crate) fn flush(&self, wait: Duration) -> Result<(), NativeFailure> {
+    /// The executor ends: hands on the last delta, waits until the driver has it, at most `wait`, and
+    /// returns the lines to log as pairs.
+    pub(crate) fn flush(&self, wait: Duration) -> Vec<u8> {
         let deadline = Instant::now() + wait;
-        let Some(session) = self.session.get() else { return Ok(()) };
+        let Some(session) = self.session.get() else { return Vec::new() };
         session.close_delta(true, "shutdown", SAMPLER_WAIT.min(wait));
         session.pause();
         let mut state = self.state.lock();
@@ -305,15 +306,14 @@ impl Core {
         self.changed.notify_all();
         if state.sender.is_none() {
             drop(state);
-            self.close_all(deadline);
-            return Ok(());
+            return self.close_all(deadline);
         }
         state.write_refused();
         while state.has_outgoing() && Instant::now() < deadline {
             self.changed.wait_until(&mut state, deadline.min(Instant::now() + LONGEST_WAIT));
             self.move_on(&mut state);
         }
-        Ok(())
+        state.end_of_executor()
     }
 
     /// The SparkContext ends: waits for executors' last deltas, at most `wait`, writes the folder, and
@@ -469,18 +469,10 @@ impl Core {
     }
 
     /// Closes every application that is open, as a JVM without Spark's shutdown does at its end.
-    fn close_all(&self, deadline: Instant) {
+    fn close_all(&self, deadline: Instant) -> Vec<u8> {
         let mut state = self.state.lock();
         let handles: Vec<i32> = state.applications.keys().copied().collect();
-        for handle in handles {
-            let lines = self.finish(&mut state, handle, deadline);
-            let Ok(lines) = Pairs::decode(&lines) else { continue };
-            for (level, message) in lines.iter() {
-                let level = if level == "log.WARN" { "WARN" } else { "INFO" };
-                state.work.push(Job::Log { level, message: message.to_owned() });
-            }
-        }
-        self.changed.notify_all();
+        handles.into_iter().flat_map(|handle| self.finish(&mut state, handle, deadline)).collect()
     }
 
     /// Writes an application's last files and returns its last lines as pairs.
@@ -603,6 +595,25 @@ impl State {
     /// True while the driver has not acknowledged everything, or an own file is not written.
     fn has_outgoing(&self) -> bool {
         self.sender.as_ref().is_some_and(|sender| !sender.is_done()) || self.work.files_of(NO_APPLICATION) > 0
+    }
+
+    /// What the driver has of this executor, as lines to log.
+    fn end_of_executor(&self) -> Vec<u8> {
+        let (Some(me), Some(outbox)) = (&self.me, &self.outbox) else { return Vec::new() };
+        if outbox.refusal().is_some() {
+            return Vec::new();
+        }
+        let (id, arrived, waiting) = (&me.identity.id, outbox.acknowledged(), outbox.unacknowledged());
+        let mut lines = Vec::new();
+        if waiting.deltas == 0 {
+            say(&mut lines, "INFO", &format!("the driver has all of executor {id}: {arrived}"));
+        } else {
+            let why = outbox.last_error().unwrap_or("the driver did not answer in time");
+            let message =
+                format!("the driver has {arrived} of executor {id}; {waiting} did not arrive: {why}");
+            say(&mut lines, "WARN", &message);
+        }
+        fields::encode(lines)
     }
 
     fn awaited(&self, application: i32) -> usize {

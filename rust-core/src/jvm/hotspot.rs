@@ -380,8 +380,7 @@ impl Vm for Hotspot {
     }
 
     fn walker(&self) -> Option<Walker> {
-        self.structs.as_ref()?;
-        Walker::find()
+        Walker::find(self.structs.as_ref()?.code.clone())
     }
 
     fn debug_non_safepoints(&self) -> bool {

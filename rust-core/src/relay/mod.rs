@@ -11,7 +11,7 @@ pub(crate) mod testing;
 mod tests;
 mod wire;
 
-pub use outbox::{Answered, Outbox, Outgoing};
+pub use outbox::{Answered, Outbox, Outgoing, Sent};
 pub use wire::{decode, decode_answer, encode, encode_answer, DeltaError};
 
 pub use crate::profile::MAX_LABEL;

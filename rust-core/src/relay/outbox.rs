@@ -30,7 +30,32 @@ pub struct Outbox {
     failures: u32,
     retry_at: u64,
     dropped: u64,
+    acknowledged: Sent,
     last_error: Option<String>,
+}
+
+/// A number of deltas, and the CPU in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sent {
+    /// Deltas.
+    pub deltas: u64,
+    /// Nanoseconds of CPU by samples.
+    pub cpu: u64,
+}
+
+impl std::fmt::Display for Sent {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let noun = if self.deltas == 1 { "delta" } else { "deltas" };
+        let (seconds, rest) = (self.cpu / 1_000_000_000, self.cpu % 1_000_000_000);
+        write!(formatter, "{} {noun} with {seconds}.{rest:09} s of CPU", self.deltas)
+    }
+}
+
+impl Sent {
+    fn add(&mut self, pending: &Pending) {
+        self.deltas += 1;
+        self.cpu = self.cpu.saturating_add(pending.cpu);
+    }
 }
 
 /// A delta to send.
@@ -74,6 +99,7 @@ impl Outbox {
             failures: 0,
             retry_at: 0,
             dropped: 0,
+            acknowledged: Sent::default(),
             last_error: None,
         }
     }
@@ -153,6 +179,7 @@ impl Outbox {
             self.failures = 0;
             self.retry_at = 0;
             self.last_error = None;
+            self.acknowledged.add(&flight.pending);
             return Answered::Delivered;
         }
         flight.token = None;
@@ -237,6 +264,21 @@ impl Outbox {
         self.dropped
     }
 
+    /// What the driver has.
+    pub fn acknowledged(&self) -> Sent {
+        self.acknowledged
+    }
+
+    /// What the driver does not have, or has not said that it has.
+    pub fn unacknowledged(&self) -> Sent {
+        let mut sent = Sent::default();
+        self.waiting
+            .iter()
+            .chain(self.flight.as_ref().map(|flight| &flight.pending))
+            .for_each(|pending| sent.add(pending));
+        sent
+    }
+
     /// Why the last attempt failed; `None` once one has arrived again.
     pub fn last_error(&self) -> Option<&str> {
         self.last_error.as_deref()
@@ -268,6 +310,7 @@ impl Outbox {
                 last: delta.last,
                 cells: delta.cells.len(),
                 weight: samples_in(delta),
+                cpu: cpu_in(delta),
                 body: packed.body,
                 clock_offset,
                 period,
@@ -306,7 +349,8 @@ impl Outbox {
             self.dropped += self.waiting[at].weight;
             delta.cells.clear();
             delta.tasks.clear();
-            self.waiting[at] = Pending { body: pack(&delta).body, cells: 0, weight: 0, ..self.waiting[at] };
+            self.waiting[at] =
+                Pending { body: pack(&delta).body, cells: 0, weight: 0, cpu: 0, ..self.waiting[at] };
         }
     }
 
@@ -324,6 +368,7 @@ impl Outbox {
             self.waiting[at - 1] = Pending {
                 cells: merged.cells.len(),
                 weight: samples_in(&merged),
+                cpu: cpu_in(&merged),
                 last: merged.last,
                 body: packed.body,
                 ..*first
@@ -364,6 +409,8 @@ struct Pending {
     cells: usize,
     /// Samples that are lost if this is dropped.
     weight: u64,
+    /// Nanoseconds of CPU in it.
+    cpu: u64,
 }
 
 impl Pending {
@@ -457,6 +504,10 @@ impl Refused {
 
 fn samples_in(delta: &Delta) -> u64 {
     delta.cells.iter().map(|(_, values)| values.get(ValueType::Samples).max(1)).sum()
+}
+
+fn cpu_in(delta: &Delta) -> u64 {
+    delta.cells.iter().fold(0, |sum, (_, values)| sum.saturating_add(values.get(ValueType::Cpu)))
 }
 
 fn fits(delta: &Delta, packed: &Packed) -> bool {

@@ -3,12 +3,13 @@
 //! A thread whose CPU clock stands where it stood has not run, so its stack and state are what they
 //! were: it costs one clock read. The others are asked for their stack. Wall time is charged to what
 //! a thread did at the end of the time that passed; CPU time likewise, for threads that have no
-//! timer.
+//! timer. Labels go with the stack: where they change while it is taken, the thread is looked at again next time and
+//! charged with what it did before.
 
 use super::clock::Clock;
-use super::registry::{Registry, Slot};
+use super::registry::{LabelMark, Registry, Slot};
 use super::TaskLabelId;
-use crate::jvm::{ThreadStack, Vm};
+use crate::jvm::{ThreadRef, ThreadStack, Vm};
 
 /// Takes what a sweep finds.
 pub trait SweepSink {
@@ -63,12 +64,23 @@ pub struct Sweeper {
     look_at_all: bool,
 }
 
+/// A thread whose stack is asked for.
+struct Look {
+    slot: Slot,
+    reference: ThreadRef,
+    is_new: bool,
+    label: LabelMark,
+}
+
 #[derive(Debug)]
 struct Seen {
     cpu: u64,
     named: u64,
     name: String,
     excluded: bool,
+    /// Labels that go with the stack that was seen last.
+    label: TaskLabelId,
+    look_again: bool,
 }
 
 impl Sweeper {
@@ -124,32 +136,52 @@ impl Sweeper {
             }
             let before = self.threads[index].as_ref().map(|seen| seen.cpu);
             let is_new = before.is_none();
+            let look_again = self.threads[index].as_ref().is_some_and(|seen| seen.look_again);
             // A thread that was never seen is charged from its beginning only if we were there.
             let used = cpu.saturating_sub(before.unwrap_or(if elapsed == 0 { cpu } else { 0 }));
-            if is_new || used > 0 || look_at_all {
+            if is_new || used > 0 || look_at_all || look_again {
                 self.refresh_name(process, slot, reference, cpu, sink);
-                look.push((slot, reference));
+                look.push(Look { slot, reference, is_new, label: record.label_mark() });
             }
             if let Some(seen) = self.threads[index].as_mut() {
                 seen.cpu = cpu;
                 if record.is_own() {
                     continue;
                 }
-                charge.push((slot, record.label(), used, !record.has_timer(), seen.excluded));
+                charge.push((slot, used, !record.has_timer()));
             }
         }
 
-        let references: Vec<_> = look.iter().map(|(_, reference)| *reference).collect();
-        for ((slot, _), stack) in look.iter().zip(vm.stacks(&references, plan.depth)) {
-            sink.changed(*slot, stack.as_ref());
+        let references: Vec<_> = look.iter().map(|look| look.reference).collect();
+        for (look, stack) in look.iter().zip(vm.stacks(&references, plan.depth)) {
+            self.take(look, registry, stack.as_ref(), sink);
         }
-        for (slot, label, used, timerless, excluded) in charge {
+        for (slot, used, timerless) in charge {
+            let Some(seen) = &self.threads[slot.0 as usize] else { continue };
             if plan.cpu && timerless && used > 0 {
-                sink.cpu(slot, label, used);
+                sink.cpu(slot, seen.label, used);
             }
-            if plan.wall && !excluded && elapsed > 0 {
-                sink.wall(slot, label, elapsed);
+            if plan.wall && !seen.excluded && elapsed > 0 {
+                sink.wall(slot, seen.label, elapsed);
             }
+        }
+    }
+
+    fn take(
+        &mut self,
+        look: &Look,
+        registry: &Registry,
+        stack: Option<&ThreadStack>,
+        sink: &mut dyn SweepSink,
+    ) {
+        let Some(seen) = &mut self.threads[look.slot.0 as usize] else { return };
+        let after = registry.record(look.slot).map(|record| record.label_mark());
+        seen.look_again = after != Some(look.label);
+        if !seen.look_again {
+            seen.label = look.label.label();
+            sink.changed(look.slot, stack);
+        } else if look.is_new {
+            sink.changed(look.slot, None);
         }
     }
 
@@ -157,7 +189,7 @@ impl Sweeper {
         &mut self,
         process: Process,
         slot: Slot,
-        reference: crate::jvm::ThreadRef,
+        reference: ThreadRef,
         cpu: u64,
         sink: &mut dyn SweepSink,
     ) {
@@ -174,14 +206,16 @@ impl Sweeper {
             process.registry.disown(slot);
         }
         let excluded = self.excluded.contains(&name);
-        *seen = Some(Seen { cpu, named: now, name, excluded });
+        let (label, look_again) =
+            seen.as_ref().map_or((TaskLabelId(0), false), |seen| (seen.label, seen.look_again));
+        *seen = Some(Seen { cpu, named: now, name, excluded, label, look_again });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jvm::{FoundThread, MethodId, MethodInfo, RawFrame, ThreadRef, VmError};
+    use crate::jvm::{FoundThread, MethodId, MethodInfo, RawFrame, VmError};
     use crate::profile::ThreadState;
     use parking_lot::Mutex;
     use std::collections::BTreeMap;
@@ -194,7 +228,7 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Machine(Mutex<Script>);
+    struct Machine(Mutex<Script>, Mutex<Option<(&'static Registry, TaskLabelId)>>);
 
     impl Clock for Machine {
         fn monotonic(&self) -> u64 {
@@ -230,6 +264,9 @@ mod tests {
         }
         fn stacks(&self, threads: &[ThreadRef], _: usize) -> Vec<Option<ThreadStack>> {
             self.0.lock().asked.extend(threads.iter().map(|thread| thread.0));
+            if let Some((registry, label)) = self.1.lock().take() {
+                registry.label_current(label);
+            }
             let frame = RawFrame { method: MethodId(1), bci: 0 };
             threads
                 .iter()
@@ -262,6 +299,8 @@ mod tests {
 
     #[derive(Default)]
     struct Sums {
+        changes: usize,
+        labels: Vec<u32>,
         wall: BTreeMap<u32, u64>,
         cpu: BTreeMap<u32, u64>,
         names: Vec<String>,
@@ -273,8 +312,10 @@ mod tests {
         }
         fn changed(&mut self, _: Slot, stack: Option<&ThreadStack>) {
             assert!(stack.is_some());
+            self.changes += 1;
         }
-        fn wall(&mut self, slot: Slot, _: TaskLabelId, nanoseconds: u64) {
+        fn wall(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64) {
+            self.labels.push(label.0);
             *self.wall.entry(slot.0).or_default() += nanoseconds;
         }
         fn cpu(&mut self, slot: Slot, _: TaskLabelId, nanoseconds: u64) {
@@ -313,6 +354,34 @@ mod tests {
         assert_eq!(sums.cpu, BTreeMap::from([(0, 14), (1, 5)]), "not what was used before we came");
         assert_eq!(sums.wall, BTreeMap::from([(0, 130_000_000), (1, 130_000_000)]), "13 is excluded");
         assert_eq!(sums.names, ["thread-11", "thread-12", "thread-13"]);
+    }
+
+    #[test]
+    fn a_task_that_begins_or_ends_while_stacks_are_taken_is_charged_from_the_next_look_on() {
+        let machine = Machine::default();
+        let registry: &'static Registry = Box::leak(Box::default());
+        let mut sweeper = Sweeper::new(Vec::new());
+        let mut sums = Sums::default();
+        let tid = crate::sample::registry::current_tid();
+        registry.enroll(tid, 1, ThreadRef(31)).expect("a slot");
+        machine.0.lock().cpu.insert(tid, 1);
+        let mut step = |used: u64, label_meanwhile: Option<u32>| {
+            {
+                let mut script = machine.0.lock();
+                script.now += 50_000_000;
+                *script.cpu.get_mut(&tid).expect("known") += used;
+            }
+            *machine.1.lock() = label_meanwhile.map(|label| (registry, TaskLabelId(label)));
+            (sums.changes, sums.labels) = (0, Vec::new());
+            sweeper.sweep(Process { vm: &machine, clock: &machine, registry }, PLAN, &mut sums);
+            (sums.changes, sums.labels.clone())
+        };
+        assert_eq!(step(0, None), (1, vec![]), "seen for the first time");
+        assert_eq!(step(5, Some(7)), (0, vec![0]), "the stack may be from before or after");
+        assert_eq!(step(0, None), (1, vec![7]), "looked at again, though it has not run");
+        assert_eq!(step(5, Some(0)), (0, vec![7]));
+        assert_eq!(step(0, None), (1, vec![0]));
+        assert_eq!(step(0, None), (0, vec![0]), "it has not run");
     }
 
     #[test]

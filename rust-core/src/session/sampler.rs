@@ -28,6 +28,9 @@ pub(super) struct Sampler {
     governor: Governor,
     mark: Mark,
     delta_from: u64,
+    /// When the last delta was handed on; `None` before the first.
+    last_delta: Option<u64>,
+    begun: u64,
     own_cpu: u64,
     longest_pause: u64,
     alloc_interval: u64,
@@ -41,7 +44,6 @@ struct Due {
     sweep: u64,
     runtime: u64,
     governor: u64,
-    delta: u64,
 }
 
 impl Sampler {
@@ -57,6 +59,8 @@ impl Sampler {
             shared,
             runtime: RuntimeThreads::default(),
             mark: Mark::default(),
+            last_delta: None,
+            begun: 0,
             own_cpu: 0,
             longest_pause: 0,
             due: Due::default(),
@@ -66,15 +70,10 @@ impl Sampler {
     /// Runs until the session stops. A panic ends it, and is told by whoever called.
     pub(super) fn run(&mut self) {
         let now = self.shared.clock.monotonic();
-        self.due = Due {
-            drain: now + DRAIN,
-            sweep: now,
-            runtime: now,
-            governor: now + WINDOW,
-            delta: now + self.shared.first_delta.as_nanos() as u64,
-        };
+        self.due = Due { drain: now + DRAIN, sweep: now, runtime: now, governor: now + WINDOW };
+        self.begun = now;
         loop {
-            let next = self.due.drain.min(self.due.sweep).min(self.due.runtime).min(self.due.delta);
+            let next = self.due.drain.min(self.due.sweep).min(self.due.runtime).min(self.next_delta());
             let wait = Duration::from_nanos(next.saturating_sub(self.shared.clock.monotonic()));
             let Some(request) = self.shared.await_request(wait) else { return };
             if self.shared.test_panic("sampler") {
@@ -208,13 +207,22 @@ impl Sampler {
         self.own_cpu + clock.thread_cpu(registry::current_tid()).unwrap_or(0) + threads.sum::<u64>()
     }
 
+    /// The driver's answer to a delta can bring the next one forward.
+    fn next_delta(&self) -> u64 {
+        let (from, interval) = match self.last_delta {
+            Some(at) => (at, self.shared.delta_interval()),
+            None => (self.begun, self.shared.first_delta),
+        };
+        from + interval.as_nanos() as u64
+    }
+
     fn delta_is_due(&self) -> bool {
         let shared = &self.shared;
         let now = shared.driver_time(shared.clock.unix());
         let crossed = period_of(now, shared.plan().report_interval)
             != period_of(shared.driver_time(self.delta_from), shared.plan().report_interval);
         crossed
-            || shared.clock.monotonic() >= self.due.delta
+            || shared.clock.monotonic() >= self.next_delta()
             || self.collector.memory() > shared.plan().memory_limit
     }
 
@@ -245,7 +253,7 @@ impl Sampler {
         };
         self.mark = dictionary.mark();
         self.delta_from = now;
-        self.due.delta = shared.clock.monotonic() + shared.delta_interval().as_nanos() as u64;
+        self.last_delta = Some(shared.clock.monotonic());
         shared.hand_on(delta);
         // Whoever comes after the last delta knows none of the names.
         let last = request.as_ref().is_some_and(|closing| closing.last);

@@ -53,15 +53,17 @@ impl Sender {
             session.set_delta_interval(self.outbox.interval());
             session.set_clock_offset(self.outbox.driver_time(now) as i64 - now as i64);
         }
+        if self.outbox.wants_names() {
+            inbox.want_names();
+        }
         match answered {
-            Answered::NamesWanted => inbox.want_names(),
             Answered::Refused => {
                 let reason = self.outbox.refusal().unwrap_or_default();
                 return Some(format!(
                     "the driver takes no samples of this executor, which writes its own file at its end: {reason}"
                 ));
             }
-            Answered::Delivered | Answered::Again | Answered::Stale => {}
+            Answered::Delivered | Answered::NamesWanted | Answered::Again | Answered::Stale => {}
         }
         None
     }

@@ -40,6 +40,8 @@ export class FlameView {
   private pending = 0
   private hovered = -1
   private focused = -1
+  /** The focus is outlined only for those who walk by keyboard. */
+  private isWalking = false
 
   constructor(host: HTMLElement, private readonly listener: Listener) {
     this.scroller.className = 'scroller'
@@ -165,7 +167,7 @@ export class FlameView {
     const { scene, layout } = this
     if (scene === null || layout === null || this.width === 0) return
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0)
-    const focused = this.isFocused() ? this.focused : -1
+    const focused = this.isWalking && this.isFocused() ? this.focused : -1
     draw(this.context, scene, layout, this.viewport(), this.ruler, { hovered: this.hovered, focused })
   }
 
@@ -201,6 +203,7 @@ export class FlameView {
       const box = this.under(event)
       if (box === null || box.rest) return
       this.focused = box.node
+      this.isWalking = false
       this.activate(box.node, event.offsetX)
     })
     canvas.addEventListener('contextmenu', event => {
@@ -286,6 +289,7 @@ export class FlameView {
     const { scene, layout } = this
     if (scene === null || layout === null) return
     this.focused = node
+    this.isWalking = true
     const box = boxOf(scene, layout, node)
     if (box !== null) {
       const y = rowTop(scene, layout, this.viewport(), box.row)

@@ -84,6 +84,7 @@ export interface Warning {
 export interface Folded {
   readonly what: string
   readonly count: number
+  /** CPU time, microseconds. */
   readonly weight: number
 }
 

@@ -10,9 +10,9 @@ export interface Selection {
 }
 
 /** Latency is wall time of every thread state but IDLE, told apart by state. */
-export type Measure = 'cpu' | 'wall' | 'latency' | 'alloc_space' | 'alloc_objects' | 'samples'
+export type Measure = 'cpu' | 'wall' | 'latency' | 'alloc_space' | 'alloc_objects' | 'samples' | 'delay' | 'contentions'
 
-export const MEASURES: readonly Measure[] = ['cpu', 'wall', 'latency', 'alloc_space', 'alloc_objects', 'samples']
+export const MEASURES: readonly Measure[] = ['cpu', 'wall', 'latency', 'alloc_space', 'alloc_objects', 'samples', 'delay', 'contentions']
 
 export const STATES = ['RUNNABLE', 'NATIVE', 'BLOCKED', 'WAITING', 'TIMED_WAITING'] as const
 
@@ -103,7 +103,7 @@ export function typeOf(measure: Measure): string {
 
 export function unitOf(page: Page, measure: Measure): Unit {
   const type = typeOf(measure)
-  return page.types.find(entry => entry.name === type)?.unit ?? (type === 'alloc_space' ? 'bytes' : type === 'cpu' || type === 'wall' ? 'us' : 'count')
+  return page.types.find(entry => entry.name === type)?.unit ?? 'count'
 }
 
 function passing(page: Page, selection: Selection): Uint8Array {

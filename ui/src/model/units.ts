@@ -46,6 +46,8 @@ export const MEASURE_NAMES: Record<Measure, string> = {
   alloc_space: 'Allocated bytes',
   alloc_objects: 'Allocated objects',
   samples: 'Samples',
+  delay: 'Lock wait',
+  contentions: 'Contentions',
 }
 
 /** What a percent is of, in the middle of a sentence. */
@@ -56,6 +58,8 @@ export const MEASURE_NOUNS: Record<Measure, string> = {
   alloc_space: 'allocated bytes',
   alloc_objects: 'allocated objects',
   samples: 'CPU samples',
+  delay: 'time waited for locks',
+  contentions: 'lock contentions',
 }
 
 const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']

@@ -81,6 +81,7 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
     latest.current = next
     setState(next)
     setTip(null)
+    setMessage('')
     const hash = `#${toHash(next)}`
     if (replace) history.replaceState(null, '', hash)
     else history.pushState(null, '', hash)
@@ -118,14 +119,16 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
   const match = found !== null && found.kind === 'hits' ? found.match : null
   const unit = session.unit(state)
   const noun = MEASURE_NOUNS[state.measure]
-  const ofWhat = state.labels.size > 0 || state.statesOff.size > 0 ? `of ${noun} in this filter` : `of all ${noun}`
+  const isFiltered = state.labels.size > 0 || state.statesOff.size > 0
+  const ofWhat = isFiltered ? `of ${noun} in this filter` : `of all ${noun}`
 
   const drawnPanes = total === 0 || (state.view === 'sandwich' && (sandwich === null || sandwich.total === 0)) ? [] : panesOf(state.view)
   const shown = new Map(drawnPanes.map(pane => [pane, session.shown(state, pane, unfolded)]))
 
-  const describe = (graph: Graph, node: number): string =>
-    `${cut(nameOf(session, graph, node, rootLabel), 200)}: ${amount(graph.total[node], unit)}, ${percent(graph.total[node], total)} ${ofWhat}, self ${amount(graph.self[node], unit)}`
-  const rootLabel = `all · ${amount(total, unit)}${state.labels.size > 0 ? ' in this filter' : ''}`
+  const describe = (graph: Graph, node: number): string => `${cut(nameOf(session, graph, node, rootLabel), 200)}: ${weightOf(graph, node)}`
+  const weightOf = (graph: Graph, node: number): string =>
+    `${amount(graph.total[node], unit)}, ${percent(graph.total[node], total)} ${ofWhat}, self ${amount(graph.self[node], unit)}`
+  const rootLabel = `all · ${amount(total, unit)}${isFiltered ? ' in this filter' : ''}`
 
   const copy = async (text: string) => setMessage((await copyText(text)) ? `Copied: ${cut(text, 120)}` : 'This browser does not let the page copy.')
   const toSandwich = (name: number) => {
@@ -136,7 +139,8 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
     const before = state.zoom[pane]
     if (path.length === before.length && path.every((name, at) => name === before[at])) return
     go({ zoom: { ...state.zoom, [pane]: path } })
-    setMessage(`Zoomed to ${describe(graph, node)}`)
+    // The breadcrumb tells the name.
+    setMessage(`Zoomed to ${weightOf(graph, node)}`)
   }
   const toggleFold = (pane: Pane, graph: Graph, head: number) => {
     const key = unfoldKey(pane, session.names(graph, head))
@@ -306,7 +310,7 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
       />
       <div class="bar">
         <div class="segments" role="radiogroup" aria-label="What is measured" onKeyDown={roving}>
-          {MEASURES.map(measure => (
+          {MEASURES.filter(measure => !RARE.has(measure) || hasData(page, measure)).map(measure => (
             <button role="radio" tabIndex={state.measure === measure ? 0 : -1} aria-checked={state.measure === measure} class={hasData(page, measure) ? '' : 'without'} onClick={() => change({ measure })} title={MEASURE_TITLES[measure]}>
               {MEASURE_TABS[measure]}
             </button>
@@ -344,11 +348,11 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
         <label class="check" title="Show a chain of only callees of one weight as one row">
           <input type="checkbox" checked={state.folded} onChange={event => change({ folded: event.currentTarget.checked }, true)} /> Fold chains
         </label>
-        <button class="plain" title="Collapsed stacks of what passes the filters, gzipped" disabled={total === 0} onClick={() => void download()}>
-          Download .collapsed.gz
+        <button class="plain" title="Download the collapsed stacks of what passes the filters" disabled={total === 0} onClick={() => void download()}>
+          Collapsed .gz
         </button>
       </div>
-      <div class="place">
+      <div class="whereabouts">
         {main !== undefined ? <Crumbs key={main.pane} session={session} shown={main} rootLabel={rootLabel} onZoom={node => zoomTo(main.pane, main.graph, node)} /> : null}
         <span class="status" role="status" aria-live="polite">
           {message}
@@ -426,7 +430,7 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
   }
 
   function totalText(): string {
-    if (state.labels.size === 0 && state.statesOff.size === 0) return state.measure === 'latency' ? 'latency in all' : `${noun} in all`
+    if (!isFiltered) return state.measure === 'latency' ? 'latency in all' : `${noun} in all`
     return `in this filter, ${percent(total, session.grand(state))} of all ${noun}`
   }
 
@@ -504,6 +508,9 @@ function hasData(page: Page, measure: Measure): boolean {
   return page.cells.some(cell => cell.values.has(type))
 }
 
+/** Measures of an engine that few switch on: no tab without data. */
+const RARE: ReadonlySet<Measure> = new Set<Measure>(['delay', 'contentions'])
+
 /** The arrow keys of a row of choices: the next one, chosen at once. */
 function roving(event: KeyboardEvent): void {
   const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
@@ -532,7 +539,7 @@ const VIEW_TITLES: Record<View, string> = {
   sandwich: 'One method: all its callers, all its callees',
   top: 'Methods by what is spent in them',
 }
-const MEASURE_TABS: Record<Measure, string> = { cpu: 'CPU', wall: 'Wall', latency: 'Latency', alloc_space: 'Alloc bytes', alloc_objects: 'Alloc objects', samples: 'Samples' }
+const MEASURE_TABS: Record<Measure, string> = { cpu: 'CPU', wall: 'Wall', latency: 'Latency', alloc_space: 'Alloc bytes', alloc_objects: 'Alloc objects', samples: 'Samples', delay: 'Lock wait', contentions: 'Contentions' }
 const MEASURE_TITLES: Record<Measure, string> = {
   cpu: 'CPU time',
   wall: 'Wall time of all threads, in every state',
@@ -540,6 +547,8 @@ const MEASURE_TITLES: Record<Measure, string> = {
   alloc_space: 'Bytes allocated on the heap',
   alloc_objects: 'Objects allocated on the heap',
   samples: 'Number of CPU samples',
+  delay: 'Time threads waited to enter locks that others held',
+  contentions: 'How often threads waited to enter locks that others held',
 }
 const REASONS: Record<Measure, string> = {
   cpu: 'Either no thread used CPU in this window, or the CPU engine was off.',
@@ -548,4 +557,6 @@ const REASONS: Record<Measure, string> = {
   alloc_space: 'The allocation engine was off, or is not available on this Java.',
   alloc_objects: 'The allocation engine was off, or is not available on this Java.',
   samples: 'Either no thread used CPU in this window, or the CPU engine was off.',
+  delay: 'The lock engine was off, or no lock was waited for.',
+  contentions: 'The lock engine was off, or no lock was waited for.',
 }

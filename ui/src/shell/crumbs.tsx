@@ -69,4 +69,4 @@ function stepsTo({ graph, fold, zoom }: Shown): { node: number; last: number }[]
 }
 
 const FIRST = 2
-const LAST = 5
+const LAST = 4

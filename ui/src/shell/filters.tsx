@@ -72,7 +72,7 @@ function Filter({ name, page, selection, wanted, isOpen, onOpen, onChange }: Fil
     host.current?.querySelector('button')?.focus()
   }
   const values = [...wanted]
-  const text = values.length === 0 ? 'all' : values.length === 1 ? cut(valueName(name, values[0]), 28) : `${values.length} chosen`
+  const text = values.length === 0 ? 'all' : shortened(values.map(value => valueName(name, value)).join(', '), 28)
   return (
     <div class="filter" ref={host} onKeyDown={onKeyDown}>
       <button class={values.length > 0 ? 'pick chosen' : 'pick'} aria-expanded={isOpen} aria-haspopup="true" onClick={() => onOpen(!isOpen)}>
@@ -133,6 +133,10 @@ export function keyName(key: string): string {
 function valueName(key: string, value: string): string {
   if (value === NONE) return OUTSIDE_TASKS.has(key) ? 'outside of tasks' : 'none'
   return value === '' ? '(empty)' : value
+}
+
+function shortened(text: string, length: number): string {
+  return text.length <= length ? visible(text) : `${visible(text.slice(0, length))}…`
 }
 
 /** A value with what is known of it: a stage's name, a process's host. */

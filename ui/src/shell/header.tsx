@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { visible } from '../model/names'
 import type { Page } from '../model/page'
 import { NONE } from '../model/select'
-import { count, percent } from '../model/units'
+import { count, duration, percent } from '../model/units'
 import type { ThemeChoice } from './theme'
 
 interface Properties {
@@ -133,12 +133,12 @@ function Details({ page, onFilter }: Pick<Properties, 'page' | 'onFilter'>) {
       {page.folded.length === 0 ? null : (
         <section>
           <h2>Folded to stay within memory</h2>
-          <Table head={['What', 'Count', 'Weight']} numbers={1}>
+          <Table head={['What', 'Count', 'CPU']} numbers={1}>
             {page.folded.map(entry => (
               <tr>
                 <td>{visible(entry.what)}</td>
                 <td>{count(entry.count)}</td>
-                <td>{count(entry.weight)}</td>
+                <td>{duration(entry.weight)}</td>
               </tr>
             ))}
           </Table>

@@ -35,7 +35,7 @@ export function TopTable({ session, state, rows, match, narrow, fill, onOrder, o
       <table>
         <caption>
           {match === null ? `${rows.length.toLocaleString('en')} methods` : `${hits.length.toLocaleString('en')} of ${rows.length.toLocaleString('en')} methods match the search`}. Percent of the {MEASURE_NOUNS[state.measure]}
-          {state.labels.size > 0 ? ' in this filter' : ''}; a recursive method counts once per stack.
+          {state.labels.size > 0 || state.statesOff.size > 0 ? ' in this filter' : ''}; a recursive method counts once per stack.
         </caption>
         <thead>
           <tr>
