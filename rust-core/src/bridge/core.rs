@@ -599,19 +599,11 @@ impl State {
 
     /// What the driver has of this executor, as lines to log.
     fn end_of_executor(&self) -> Vec<u8> {
-        let (Some(me), Some(outbox)) = (&self.me, &self.outbox) else { return Vec::new() };
-        if outbox.refusal().is_some() {
-            return Vec::new();
-        }
-        let (id, arrived, waiting) = (&me.identity.id, outbox.acknowledged(), outbox.unacknowledged());
+        let Some(ending) = self.sender.as_ref().and_then(Sender::ending) else { return Vec::new() };
         let mut lines = Vec::new();
-        if waiting.deltas == 0 {
-            say(&mut lines, "INFO", &format!("the driver has all of executor {id}: {arrived}"));
-        } else {
-            let why = outbox.last_error().unwrap_or("the driver did not answer in time");
-            let message =
-                format!("the driver has {arrived} of executor {id}; {waiting} did not arrive: {why}");
-            say(&mut lines, "WARN", &message);
+        match ending {
+            Ok(message) => say(&mut lines, "INFO", &message),
+            Err(message) => say(&mut lines, "WARN", &message),
         }
         fields::encode(lines)
     }

@@ -85,6 +85,21 @@ impl Sender {
         self.outbox.refusal().is_some() || self.outbox.is_empty()
     }
 
+    /// What the driver has of this executor at its end, for the log; `Err`: not all. `None` where the
+    /// driver takes nothing, which was said.
+    pub fn ending(&self) -> Option<Result<String, String>> {
+        if self.outbox.refusal().is_some() {
+            return None;
+        }
+        let (id, arrived) = (&self.identity.id, self.outbox.acknowledged());
+        let waiting = self.outbox.unacknowledged();
+        if waiting.deltas == 0 {
+            return Some(Ok(format!("the driver has all of executor {id}: {arrived}")));
+        }
+        let why = self.outbox.last_error().unwrap_or("the driver did not answer in time");
+        Some(Err(format!("the driver has {arrived} of executor {id}; {waiting} did not arrive: {why}")))
+    }
+
     /// The pprof file of a process whose deltas the driver refuses; `None` where it takes them.
     pub fn own_file(&self, profile_name: &str, cpu_interval: Option<Duration>, now: u64) -> Option<Vec<u8>> {
         let view = ProfileView {
@@ -136,11 +151,15 @@ mod tests {
         assert!(sender.next(2).is_none(), "one at a time");
         let error = sender.answered(first.token, Err("no route".into()), 3, &inbox, None);
         assert_eq!((error, sender.is_done()), (None, false));
+        let ending = sender.ending().expect("an ending").expect_err("not all has arrived");
+        assert!(ending.ends_with("did not arrive: no route"), "{ending}");
         let again = sender.next(3_000_000_000).expect("tried again");
         assert_eq!(again.bytes.len(), first.bytes.len());
         let answer = encode_answer(&Answer { ack: 1, driver_time: 4, ..Answer::default() });
         assert_eq!(sender.answered(again.token, Ok(&answer), 4, &inbox, None), None);
         assert!(sender.is_done());
+        let ending = sender.ending().expect("an ending").expect("all has arrived");
+        assert!(ending.starts_with("the driver has all of executor 7: "), "{ending}");
     }
 
     #[test]
