@@ -445,6 +445,9 @@ impl Core {
             state.work.push(Job::Log { level: "WARN", message: message.clone() });
             state.failed(message);
         }
+        for message in self.inbox.take_warnings() {
+            state.work.push(Job::Log { level: "WARN", message });
+        }
         let now = SystemClock.unix();
         state.place_deltas(&self.inbox, now);
         state.send(now);

@@ -200,20 +200,21 @@ impl CpuTimers {
         if record.generation() != (info.value >> 32) as u32 || record.is_own() {
             return;
         }
-        let begin = clock::read(libc::CLOCK_MONOTONIC).unwrap_or(0);
+        // By the thread's own CPU: a thread that is preempted here costs nobody anything.
+        let begin = clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         let count = 1 + info.overrun.max(0) as u64;
         let sample = Sample {
             weight: record.interval().saturating_mul(count),
             slot,
             label: record.label(),
-            time: begin,
+            time: clock::read(libc::CLOCK_MONOTONIC).unwrap_or(0),
         };
         match record.jni_env() {
             0 => sample.write_failed(self.ring, NOT_A_JAVA_THREAD),
             // SAFETY: the generation says that the environment is this thread's.
             jni_env => unsafe { self.walk_and_write(&sample, jni_env, context) },
         }
-        let end = clock::read(libc::CLOCK_MONOTONIC).unwrap_or(begin);
+        let end = clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(begin);
         self.handler_nanoseconds.fetch_add(end.saturating_sub(begin), Ordering::Relaxed);
     }
 

@@ -86,6 +86,9 @@ pub trait DeltaSink: Send + Sync {
     /// Gives the driver all names.
     fn names(&self, _dictionary: &Dictionary, _epoch: u32) {}
 
+    /// Something that the user should know now; it also goes with the next delta.
+    fn warned(&self, _warning: &Warning) {}
+
     /// The sampler thread ended by a panic: no more deltas come.
     fn failed(&self, message: String);
 }
@@ -424,6 +427,7 @@ impl Shared {
     }
 
     fn warn(&self, warning: Warning) {
+        self.sink.warned(&warning);
         *self.warnings.lock().entry(warning).or_default() += 1;
     }
 
