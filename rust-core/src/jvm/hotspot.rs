@@ -48,6 +48,8 @@ unsafe impl Sync for Hotspot {}
 thread_local! {
     /// JNIEnv of a thread that has entered.
     static JNI_ENV: Cell<*mut JNIEnv> = const { Cell::new(null_mut()) };
+    /// Reused by the thread that sweeps: 16 KB at the usual depth.
+    static FRAMES: Cell<Vec<jvmti::jvmtiFrameInfo>> = const { Cell::new(Vec::new()) };
     /// True if it was `enter` that made the thread known to the JVM.
     static ATTACHED_HERE: Cell<bool> = const { Cell::new(false) };
 }
@@ -195,7 +197,8 @@ impl Hotspot {
 
     /// One handshake per thread (17 and newer): nobody else stops.
     fn stack_of(&self, thread: ThreadRef, depth: usize) -> Option<ThreadStack> {
-        let mut frames = vec![jvmti::jvmtiFrameInfo::default(); depth];
+        let mut frames = FRAMES.take();
+        frames.resize(depth, jvmti::jvmtiFrameInfo::default());
         let mut count = 0;
         let mut state = 0;
         // SAFETY: a global reference that we hold; the buffer holds `depth` frames.
@@ -212,8 +215,9 @@ impl Hotspot {
                 return None;
             }
         }
-        let frames = frames[..count.max(0) as usize].iter().map(events::raw_frame).collect();
-        Some(ThreadStack { state: thread_state(state)?, frames })
+        let stack = frames[..count.max(0) as usize].iter().map(events::raw_frame).collect();
+        FRAMES.set(frames);
+        Some(ThreadStack { state: thread_state(state)?, frames: stack })
     }
 
     /// One stop of the world for all of them: before 17 a single stack costs just as much.

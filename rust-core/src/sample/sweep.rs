@@ -1,7 +1,8 @@
 //! The sampler thread's look at all Java threads.
 //!
 //! A thread whose CPU clock stands where it stood has not run, so its stack and state are what they
-//! were: it costs one clock read. The others are asked for their stack. Wall time is charged to what
+//! were: it costs one clock read. One that had a core all the time is where its CPU samples saw it,
+//! and is not held up. The others are asked for their stack. Wall time is charged to what
 //! a thread did at the end of the time that passed; CPU time likewise, for threads that have no
 //! timer.
 
@@ -17,6 +18,9 @@ pub trait SweepSink {
 
     /// The thread's stack and state have changed; `None` if it could not be walked.
     fn changed(&mut self, slot: Slot, stack: Option<&ThreadStack>);
+
+    /// The thread had a core all the time since the last sweep; true if a CPU sample told where it is.
+    fn ran(&mut self, slot: Slot) -> bool;
 
     /// The thread spent `nanoseconds` of wall time where it is now.
     fn wall(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64);
@@ -50,6 +54,10 @@ pub struct Process<'a> {
 /// Names are read again after this long: pools rename their threads at each task, and the folded
 /// name, which is all that is kept, hardly ever changes with it.
 const NAME_AGE: u64 = 10_000_000_000;
+
+/// Percent of a sweep's interval that a thread must have used to count as running all the time: the
+/// rest is a thread's own page faults and our signals.
+const HAD_A_CORE: u64 = 95;
 
 /// Java threads of the profiler.
 const OWN_THREADS: &str = "glowplug-";
@@ -128,7 +136,10 @@ impl Sweeper {
             let used = cpu.saturating_sub(before.unwrap_or(if elapsed == 0 { cpu } else { 0 }));
             if is_new || used > 0 || look_at_all {
                 self.refresh_name(process, slot, reference, cpu, sink);
-                look.push((slot, reference));
+                let had_a_core = record.has_timer() && used > 0 && used >= elapsed / 100 * HAD_A_CORE;
+                if !(had_a_core && sink.ran(slot)) {
+                    look.push((slot, reference));
+                }
             }
             if let Some(seen) = self.threads[index].as_mut() {
                 seen.cpu = cpu;
@@ -265,6 +276,7 @@ mod tests {
         wall: BTreeMap<u32, u64>,
         cpu: BTreeMap<u32, u64>,
         names: Vec<String>,
+        sampled: Vec<u32>,
     }
 
     impl SweepSink for Sums {
@@ -273,6 +285,9 @@ mod tests {
         }
         fn changed(&mut self, _: Slot, stack: Option<&ThreadStack>) {
             assert!(stack.is_some());
+        }
+        fn ran(&mut self, slot: Slot) -> bool {
+            self.sampled.contains(&slot.0)
         }
         fn wall(&mut self, slot: Slot, _: TaskLabelId, nanoseconds: u64) {
             *self.wall.entry(slot.0).or_default() += nanoseconds;
@@ -313,6 +328,37 @@ mod tests {
         assert_eq!(sums.cpu, BTreeMap::from([(0, 14), (1, 5)]), "not what was used before we came");
         assert_eq!(sums.wall, BTreeMap::from([(0, 130_000_000), (1, 130_000_000)]), "13 is excluded");
         assert_eq!(sums.names, ["thread-11", "thread-12", "thread-13"]);
+    }
+
+    #[test]
+    fn a_thread_that_had_a_core_is_not_asked_where_its_samples_told() {
+        let machine = Machine::default();
+        let registry = Registry::new();
+        let mut sweeper = Sweeper::new(Vec::new());
+        let mut sums = Sums { sampled: vec![0, 1, 3], ..Sums::default() };
+        for tid in [31, 32, 33, 34] {
+            machine.0.lock().cpu.insert(tid, 0);
+            let slot = registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
+            if tid != 34 {
+                registry.record(slot).expect("record").set_timer(tid, 10_000_000);
+            }
+        }
+        let mut step = |now: u64, burn: [u64; 4]| {
+            {
+                let mut script = machine.0.lock();
+                script.now = now;
+                script.asked.clear();
+                for (tid, used) in [31, 32, 33, 34].into_iter().zip(burn) {
+                    *script.cpu.get_mut(&tid).expect("known") += used;
+                }
+            }
+            sweeper.sweep(Process { vm: &machine, clock: &machine, registry: &registry }, PLAN, &mut sums);
+            machine.0.lock().asked.clone()
+        };
+        assert_eq!(step(1, [0; 4]), [31, 32, 33, 34]);
+        // 31 is at 95 %; 32 was off its core; 33 has no sample; 34 no timer.
+        assert_eq!(step(50_000_001, [47_500_000, 47_000_000, 50_000_000, 50_000_000]), [32, 33, 34]);
+        assert_eq!(sums.wall[&0], 50_000_000);
     }
 
     #[test]
