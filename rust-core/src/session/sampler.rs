@@ -5,6 +5,7 @@ use super::governor::{Costs, Governor, WINDOW};
 use super::{Closing, Shared};
 use crate::profile::{Mark, ProcessStatus, TaskTotals, Warning};
 use crate::relay::{period_of, Delta};
+use crate::sample::cpu::CpuTimers;
 use crate::sample::runtime::RuntimeThreads;
 use crate::sample::sweep::{Process, SweepPlan, Sweeper};
 use crate::sample::{read_record, registry};
@@ -31,6 +32,7 @@ pub(super) struct Sampler {
     own_cpu: u64,
     longest_pause: u64,
     alloc_interval: u64,
+    refusal_told: bool,
     due: Due,
 }
 
@@ -59,6 +61,7 @@ impl Sampler {
             mark: Mark::default(),
             own_cpu: 0,
             longest_pause: 0,
+            refusal_told: false,
             due: Due::default(),
         }
     }
@@ -93,6 +96,8 @@ impl Sampler {
         if now >= self.due.sweep {
             self.sweep();
             self.due.sweep = now + self.sweep_interval();
+            // A sweep drains first; both at once wake the thread half as often.
+            self.due.drain = now + DRAIN;
         }
         if now >= self.due.drain {
             self.drain();
@@ -164,7 +169,18 @@ impl Sampler {
         self.pace_allocations(taken);
         if let Some(timers) = shared.timers() {
             self.own_cpu += timers.take_handler_time();
+            self.tell_refusal(timers);
         }
+    }
+
+    /// Says once that threads run without a timer, whenever that begins.
+    fn tell_refusal(&mut self, timers: &CpuTimers) {
+        let Some(error) = timers.take_refusal().filter(|_| !self.refusal_told) else { return };
+        self.refusal_told = true;
+        self.shared.warn(Warning {
+            code: "timer-refused".to_owned(),
+            message: format!("{error}; threads without a timer are sampled by the sampler thread instead"),
+        });
     }
 
     /// Doubles the distance of allocation samples while there are too many, and halves it again.
