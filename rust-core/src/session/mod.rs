@@ -292,7 +292,7 @@ impl Session {
         if let (Some(timers), Some(interval)) = (self.shared.timers(), self.shared.plan().cpu_interval) {
             timers.start(interval.as_nanos() as u64);
             for slot in self.shared.registry.live() {
-                let _ = timers.arm(slot);
+                timers.arm(slot);
             }
         }
         self.shared.allocations.set_interval(self.shared.plan().alloc_interval.unwrap_or(0));
