@@ -473,6 +473,7 @@ impl Core {
         let Some(outbox) = &mut state.outbox else { return };
         let answer = match error {
             Some(error) => Err(error),
+            None if answer.is_empty() => Err("the driver's plugin gave no answer".to_owned()),
             None => {
                 decode_answer(answer).map_err(|error| format!("the driver's answer is malformed: {error}"))
             }
