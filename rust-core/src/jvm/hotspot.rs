@@ -48,6 +48,8 @@ unsafe impl Sync for Hotspot {}
 thread_local! {
     /// JNIEnv of a thread that has entered.
     static JNI_ENV: Cell<*mut JNIEnv> = const { Cell::new(null_mut()) };
+    /// Reused by the thread that sweeps: 16 KB at the usual depth.
+    static FRAMES: Cell<Vec<jvmti::jvmtiFrameInfo>> = const { Cell::new(Vec::new()) };
     /// True if it was `enter` that made the thread known to the JVM.
     static ATTACHED_HERE: Cell<bool> = const { Cell::new(false) };
 }
@@ -91,6 +93,7 @@ impl Hotspot {
                 "GetLoadedClasses",
                 call(self.table().GetLoadedClasses, |get| get(self.jvmti, &mut count, &mut classes)),
             )?;
+            self.expect_locals(count);
             for index in 0..count.max(0) as usize {
                 let class = *classes.add(index);
                 body(class);
@@ -111,6 +114,20 @@ impl Hotspot {
         let env = JNI_ENV.get();
         // SAFETY: set by `enter` on this thread and cleared by `leave`.
         (!env.is_null()).then(|| unsafe { (&**env, env) })
+    }
+
+    /// Tells JNI that JVMTI has just made so many local references, which -Xcheck:jni counts.
+    fn expect_locals(&self, count: i32) {
+        // MaxJNILocalCapacity: more is refused.
+        const MOST: i32 = 65_536;
+        if let Some((jni, env)) = self.jni() {
+            // SAFETY: a thread that has entered; where it is refused an exception would be pending.
+            unsafe {
+                if (jni.EnsureLocalCapacity)(env, count.clamp(0, MOST)) != 0 {
+                    (jni.ExceptionClear)(env);
+                }
+            }
+        }
     }
 
     fn drop_local(&self, reference: jobject) {
@@ -195,7 +212,8 @@ impl Hotspot {
 
     /// One handshake per thread (17 and newer): nobody else stops.
     fn stack_of(&self, thread: ThreadRef, depth: usize) -> Option<ThreadStack> {
-        let mut frames = vec![jvmti::jvmtiFrameInfo::default(); depth];
+        let mut frames = FRAMES.take();
+        frames.resize(depth, jvmti::jvmtiFrameInfo::default());
         let mut count = 0;
         let mut state = 0;
         // SAFETY: a global reference that we hold; the buffer holds `depth` frames.
@@ -212,8 +230,9 @@ impl Hotspot {
                 return None;
             }
         }
-        let frames = frames[..count.max(0) as usize].iter().map(events::raw_frame).collect();
-        Some(ThreadStack { state: thread_state(state)?, frames })
+        let stack = frames[..count.max(0) as usize].iter().map(events::raw_frame).collect();
+        FRAMES.set(frames);
+        Some(ThreadStack { state: thread_state(state)?, frames: stack })
     }
 
     /// One stop of the world for all of them: before 17 a single stack costs just as much.
@@ -229,6 +248,7 @@ impl Hotspot {
             if found != jvmti::JVMTI_ERROR_NONE {
                 return vec![None; threads.len()];
             }
+            self.expect_locals(list.len() as i32);
             let stacks = std::slice::from_raw_parts(infos, list.len())
                 .iter()
                 .map(|info| {
@@ -305,6 +325,7 @@ impl Vm for Hotspot {
             if listed != jvmti::JVMTI_ERROR_NONE {
                 return found;
             }
+            self.expect_locals(count);
             let own_tid = libc::syscall(libc::SYS_gettid) as i32;
             let mut rows = Vec::with_capacity(count.max(0) as usize);
             for index in 0..count.max(0) as usize {
@@ -380,8 +401,7 @@ impl Vm for Hotspot {
     }
 
     fn walker(&self) -> Option<Walker> {
-        self.structs.as_ref()?;
-        Walker::find()
+        Walker::find(self.structs.as_ref()?.code.clone())
     }
 
     fn debug_non_safepoints(&self) -> bool {

@@ -6,6 +6,7 @@
 
 use libc::{c_char, c_void};
 use std::ffi::{CStr, CString};
+use std::ops::Range;
 
 /// The open libjvm and what was read out of it.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(crate) struct VmStructs {
     pub(crate) os_thread: usize,
     /// Offset of the kernel thread id in an `OSThread`.
     pub(crate) thread_id: usize,
+    /// Where the JVM keeps the code that it makes; empty before 9, which has no such entry.
+    pub(crate) code: Range<usize>,
     flags: Option<FlagTable>,
 }
 
@@ -57,6 +60,7 @@ impl VmStructs {
 
         let mut os_thread = None;
         let mut thread_id = None;
+        let mut code = 0..0;
         let mut flags_at = None;
         let mut flag_count = None;
         let mut flag_name = None;
@@ -69,6 +73,10 @@ impl VmStructs {
                 // In JavaThread up to 24, in Thread from 25 on.
                 ("JavaThread" | "Thread", "_osthread") => os_thread = Some(entry.number(columns.offset)),
                 ("OSThread", "_thread_id") => thread_id = Some(entry.number(columns.offset)),
+                // SAFETY: both are static `address` variables of libjvm.
+                ("CodeCache", "_low_bound") => code.start = unsafe { entry.static_word(columns.address) },
+                // SAFETY: as above.
+                ("CodeCache", "_high_bound") => code.end = unsafe { entry.static_word(columns.address) },
                 // `Flag` up to 8, `JVMFlag` after.
                 ("JVMFlag" | "Flag", "flags") => {
                     flags_at = Some(entry.number(columns.address));
@@ -99,7 +107,7 @@ impl VmStructs {
             }
             _ => None,
         };
-        Some(VmStructs { os_thread: os_thread? as usize, thread_id: thread_id? as usize, flags })
+        Some(VmStructs { os_thread: os_thread? as usize, thread_id: thread_id? as usize, code, flags })
     }
 
     /// Kernel id of the thread whose `JavaThread` is at `java_thread`; `None` if it has none now.
@@ -232,6 +240,20 @@ impl Row {
     fn number(&self, column: usize) -> u64 {
         // SAFETY: number columns are `uint64_t` or pointers, 8 bytes wide on the platforms we run on.
         unsafe { *(self.0.add(column) as *const u64) }
+    }
+
+    /// The value of a static variable whose address is in this column, 0 where it has none.
+    ///
+    /// # Safety
+    /// The variable is a word wide.
+    unsafe fn static_word(&self, column: usize) -> usize {
+        let at = self.number(column) as *const usize;
+        // SAFETY: the caller's promise; statics of libjvm live as long as the process.
+        if at.is_null() {
+            0
+        } else {
+            unsafe { *at }
+        }
     }
 }
 

@@ -32,8 +32,9 @@ pub fn fold_method_name(method: &str) -> String {
 
 /// A thread's name with its numbers, ids and addresses as `#`.
 pub fn fold_thread_name(name: &str) -> String {
-    if let Some(prefix) = THREADS_NAMED_BY_WORK.into_iter().find(|prefix| name.starts_with(prefix)) {
-        return prefix.to_owned();
+    let by_work = THREADS_NAMED_BY_WORK.into_iter().find(|(prefix, _)| name.starts_with(prefix));
+    if let Some((_, folded)) = by_work {
+        return folded.to_owned();
     }
     let bytes = name.as_bytes();
     let mut folded = String::with_capacity(name.len());
@@ -65,8 +66,14 @@ pub fn fold_thread_name(name: &str) -> String {
 
 /// Threads whose name says what they work on: the rest of the name would give every task or file a
 /// thread of its own.
-const THREADS_NAMED_BY_WORK: [&str; 3] =
-    ["Executor task launch worker", "DataStreamer for file", "ResponseProcessor for block"];
+///
+/// Spark 4 calls a task thread otherwise while it has no task; it is the same thread.
+const THREADS_NAMED_BY_WORK: [(&str, &str); 4] = [
+    ("Executor task launch worker", "Executor task launch worker"),
+    ("Executor task idle worker", "Executor task launch worker"),
+    ("DataStreamer for file", "DataStreamer for file"),
+    ("ResponseProcessor for block", "ResponseProcessor for block"),
+];
 
 /// Words that end in, or hold, a digit which is no number of a thread.
 const WORDS_WITH_DIGITS: [&str; 10] =
@@ -89,7 +96,12 @@ fn push_class(name: &mut String, class: &str) {
 }
 
 fn push_dotted(name: &mut String, text: &str) {
-    name.extend(text.chars().map(|character| if character == '/' { '.' } else { character }));
+    for (at, segment) in text.split('/').enumerate() {
+        if at > 0 {
+            name.push('.');
+        }
+        name.push_str(segment);
+    }
 }
 
 fn primitive(element: &str) -> Option<&'static str> {
@@ -123,12 +135,7 @@ fn stable_class(class: &str) -> (&str, &str) {
             return (base, "");
         }
     }
-    for (marker, kept) in RANDOM_TAILS {
-        if let Some(at) = class.find(marker) {
-            return (&class[..at + kept], "");
-        }
-    }
-    (class, "")
+    (without_random_tail(class), "")
 }
 
 /// Classes of the JDK that a counter follows. Lambda forms carry one where they are dumped.
@@ -141,14 +148,21 @@ const COUNTED_CLASSES: [&str; 6] = [
     "LambdaForm$BMH",
 ];
 
-/// Class generators that end a name in a hash or a random text: the marker, and how much of it stays.
-const RANDOM_TAILS: [(&str, usize); 5] = [
-    ("CGLIB$$", "CGLIB".len()),
-    ("$ByteBuddy$", "$ByteBuddy".len()),
-    ("$MockitoMock$", "$MockitoMock".len()),
-    ("_$$_jvst", "_$$_jvst".len()),
-    ("_$$_javassist_", "_$$_javassist".len()),
-];
+/// Class generators end a name in a hash, a counter or a random text.
+fn without_random_tail(class: &str) -> &str {
+    for (at, _) in class.match_indices('$') {
+        let (head, tail) = class.split_at(at);
+        if head.ends_with("CGLIB") && tail.starts_with("$$") {
+            return head;
+        }
+        if let Some(marker) = RANDOM_TAILS.into_iter().find(|marker| tail.starts_with(marker)) {
+            return class[..at + marker.len()].trim_end_matches(['$', '_']);
+        }
+    }
+    class
+}
+
+const RANDOM_TAILS: [&str; 4] = ["$ByteBuddy$", "$MockitoMock$", "$$_jvst", "$$_javassist_"];
 
 /// Cuts the address or hash of a hidden class. It follows `/` (Class.getName, and JDK 8 in all
 /// places), `.` (JVMTI signatures from JDK 15) or `+` (inside HotSpot). No Java name begins with a
@@ -181,13 +195,15 @@ fn without_proxy_number(package: &str) -> &str {
 
 /// Byte Buddy renames the method that it wraps with eight random characters.
 fn stable_method(method: &str) -> &str {
-    for marker in ["$original$", "$accessor$"] {
-        if let Some(at) = method.find(marker) {
-            return &method[..at + marker.len() - 1];
+    for (at, _) in method.match_indices('$') {
+        if let Some(kept) = WRAPPED.into_iter().find(|kept| method[at..].starts_with(kept)) {
+            return &method[..at + kept.len() - 1];
         }
     }
     method
 }
+
+const WRAPPED: [&str; 2] = ["$original$", "$accessor$"];
 
 fn kept_word(text: &[u8]) -> Option<usize> {
     let length = text.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
@@ -391,6 +407,7 @@ mod tests {
             "com.acme.Dao$$EnhancerBySpringCGLIB.load",
         ),
         ("Lcom/acme/Dao$ByteBuddy$x7Yq1ZsP;", "load", "com.acme.Dao$ByteBuddy.load"),
+        ("Lcom/acme/Dao$ByteBuddyAgent;", "load", "com.acme.Dao$ByteBuddyAgent.load"),
         ("Lcom/acme/Dao$MockitoMock$1187642;", "load", "com.acme.Dao$MockitoMock.load"),
         ("Lcom/acme/Dao_$$_jvst5c2_3;", "load", "com.acme.Dao_$$_jvst.load"),
         ("Lcom/acme/Dao_$$_javassist_17;", "load", "com.acme.Dao_$$_javassist.load"),
@@ -433,6 +450,7 @@ mod tests {
         ("Executor task launch worker for task 0.0 in stage 1.0 (TID 1)", "Executor task launch worker"),
         ("Executor task launch worker for task 12", "Executor task launch worker"),
         ("Executor task launch worker-3", "Executor task launch worker"),
+        ("Executor task idle worker-3", "Executor task launch worker"),
         ("pool-3-thread-7", "pool-#-thread-#"),
         ("dispatcher-event-loop-1", "dispatcher-event-loop-#"),
         ("dispatcher-BlockManagerEndpoint1", "dispatcher-BlockManagerEndpoint#"),

@@ -67,6 +67,14 @@ pub(crate) fn read(clock: libc::clockid_t) -> Option<u64> {
     (code == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
+/// Nanoseconds between two values of a clock.
+pub(crate) fn resolution(clock: libc::clockid_t) -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes our own variable.
+    let code = unsafe { libc::clock_getres(clock, &mut time) };
+    (code == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

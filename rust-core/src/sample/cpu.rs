@@ -1,16 +1,17 @@
 //! CPU engine by per-thread timers: when a thread has used another interval of CPU, the kernel
 //! signals that very thread, and its handler records its own stack.
 //!
-//! A thread's first expiry comes after a random part of the interval, so that threads which live
-//! shorter than one interval are seen with the probability that their CPU deserves. Expiries that
-//! the kernel could not deliver one by one (it looks at its timers once per tick) are counted by it
-//! as overrun and weigh in.
+//! The kernel looks at these timers once per tick. Expiries that it could not deliver one by one are
+//! counted by it as overrun and weigh in. A thread's first expiry is drawn so that each tick which
+//! interrupts it, the first of its life among them, is picked with the same probability: threads that
+//! live shorter than one interval are seen as often as their CPU deserves.
 
 use super::registry::{current_tid, Registry, Slot, ThreadRecord};
 use super::ring::Ring;
 use super::{clock, pack, Frames, RawStack, TaskLabelId, Weight};
 use crate::jvm::call_trace::{CallFrame, Walker};
 use crate::jvm::{MethodId, RawFrame};
+use parking_lot::Mutex;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
@@ -46,6 +47,8 @@ pub struct CpuTimers {
     running: AtomicBool,
     interval: AtomicU64,
     random: AtomicU64,
+    tick: u64,
+    refusal: Mutex<Option<TimerError>>,
     handler_nanoseconds: AtomicU64,
     scratch: [Scratch; SCRATCH_BUFFERS],
 }
@@ -88,6 +91,9 @@ impl CpuTimers {
             running: AtomicBool::new(false),
             interval: AtomicU64::new(0),
             random: AtomicU64::new(clock::read(libc::CLOCK_REALTIME).unwrap_or(0) | 1),
+            // The coarse clocks move with the tick.
+            tick: clock::resolution(libc::CLOCK_MONOTONIC_COARSE).unwrap_or(0),
+            refusal: Mutex::new(None),
             handler_nanoseconds: AtomicU64::new(0),
             scratch: std::array::from_fn(|_| Scratch {
                 taken: AtomicBool::new(false),
@@ -138,21 +144,28 @@ impl CpuTimers {
         self.running.load(Ordering::Acquire)
     }
 
-    /// Makes a thread's timer.
-    ///
-    /// # Errors
-    /// [`TimerError`]; the thread is then for the sampler thread to sweep.
-    pub fn arm(&self, slot: Slot) -> Result<(), TimerError> {
-        let Some(record) = self.registry.record(slot) else { return Err(TimerError::Gone) };
+    /// Makes a thread's timer. A thread that gets none is for the sampler thread to sweep, which
+    /// [`take_refusal`](Self::take_refusal) tells.
+    pub fn arm(&self, slot: Slot) {
+        let Some(record) = self.registry.record(slot) else { return };
         if record.timer().is_some() || !self.is_running() || record.is_own() {
-            return Ok(());
+            return;
         }
         let value = u64::from(slot.0) | u64::from(record.generation()) << 32;
-        let timer = create_timer(record.tid(), self.signal, value)?;
-        let interval = self.interval.load(Ordering::Relaxed);
-        record.set_timer(timer, interval);
-        set_timer(timer, 1 + self.next_random() % interval.max(1), interval);
-        Ok(())
+        match create_timer(record.tid(), self.signal, value) {
+            Ok(timer) => {
+                let interval = self.interval.load(Ordering::Relaxed);
+                record.set_timer(timer, interval);
+                set_timer(timer, first_expiry(self.next_random(), interval, self.tick), interval);
+            }
+            Err(TimerError::Gone) => {}
+            Err(error) => *self.refusal.lock() = Some(error),
+        }
+    }
+
+    /// Why a thread got no timer since the last call.
+    pub fn take_refusal(&self) -> Option<TimerError> {
+        self.refusal.lock().take()
     }
 
     /// Deletes a thread's timer.
@@ -170,12 +183,12 @@ impl CpuTimers {
             let Some(record) = self.registry.record(slot) else { continue };
             if let Some(timer) = record.timer() {
                 record.set_interval(interval);
-                set_timer(timer, 1 + self.next_random() % interval.max(1), interval);
+                set_timer(timer, first_expiry(self.next_random(), interval, self.tick), interval);
             }
         }
     }
 
-    /// Nanoseconds spent in handlers since the last call.
+    /// CPU nanoseconds spent in handlers since the last call.
     pub fn take_handler_time(&self) -> u64 {
         self.handler_nanoseconds.swap(0, Ordering::Relaxed)
     }
@@ -200,20 +213,21 @@ impl CpuTimers {
         if record.generation() != (info.value >> 32) as u32 || record.is_own() {
             return;
         }
-        let begin = clock::read(libc::CLOCK_MONOTONIC).unwrap_or(0);
+        // By the thread's own CPU: a thread that is preempted here costs nobody anything.
+        let begin = clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         let count = 1 + info.overrun.max(0) as u64;
         let sample = Sample {
             weight: record.interval().saturating_mul(count),
             slot,
             label: record.label(),
-            time: begin,
+            time: clock::read(libc::CLOCK_MONOTONIC).unwrap_or(0),
         };
         match record.jni_env() {
             0 => sample.write_failed(self.ring, NOT_A_JAVA_THREAD),
             // SAFETY: the generation says that the environment is this thread's.
             jni_env => unsafe { self.walk_and_write(&sample, jni_env, context) },
         }
-        let end = clock::read(libc::CLOCK_MONOTONIC).unwrap_or(begin);
+        let end = clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(begin);
         self.handler_nanoseconds.fetch_add(end.saturating_sub(begin), Ordering::Relaxed);
     }
 
@@ -393,6 +407,15 @@ fn create_timer(tid: i32, signal: i32, value: u64) -> Result<i32, TimerError> {
     }
 }
 
+/// CPU nanoseconds to a timer's first expiry: a random one of the ticks of an interval, each as likely
+/// as its part of the interval. (A random point of the interval would miss most threads that end
+/// before the tick after it; from whole ticks on, the tick that delivers is equally likely for all.)
+fn first_expiry(random: u64, interval: u64, tick: u64) -> u64 {
+    let at = random % interval.max(1);
+    // Zero would disarm the timer.
+    (at - at % tick.max(1)).max(1)
+}
+
 fn set_timer(timer: i32, first: u64, interval: u64) {
     let time = |nanoseconds: u64| libc::timespec {
         tv_sec: (nanoseconds / 1_000_000_000) as i64,
@@ -470,6 +493,29 @@ mod tests {
         assert_eq!(std::mem::offset_of!(TimerInfo, timer), 16);
         assert_eq!(std::mem::offset_of!(TimerInfo, overrun), 20);
         assert_eq!(std::mem::offset_of!(TimerInfo, value), 24);
+    }
+
+    #[test]
+    fn threads_of_any_length_are_seen_as_often_as_their_cpu_deserves() {
+        const STEP: usize = 20_000;
+        for (interval, tick) in [(10_000_000, 4_000_000), (10_000_000, 1_000_000), (20_000_000, 10_000_000)] {
+            for life in [500_000, 3_000_000, 7_000_000, 25_000_000_u64] {
+                let (mut weight, mut threads) = (0, 0);
+                for random in (0..interval).step_by(STEP) {
+                    let first = first_expiry(random, interval, tick);
+                    for phase in (STEP as u64..tick).step_by(5 * STEP) {
+                        // The kernel delivers at the first tick after an expiry, with what has expired till then.
+                        let last_tick = (phase..life).step_by(tick as usize).last();
+                        let expired =
+                            last_tick.filter(|at| *at >= first).map(|at| 1 + (at - first) / interval);
+                        weight += expired.unwrap_or(0) * interval;
+                        threads += 1;
+                    }
+                }
+                let covered = weight as f64 / (threads * life) as f64;
+                assert!((0.97..1.03).contains(&covered), "{covered} of {life} at {interval}/{tick}");
+            }
+        }
     }
 
     #[test]

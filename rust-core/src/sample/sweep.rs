@@ -1,10 +1,11 @@
 //! The sampler thread's look at all Java threads.
 //!
 //! A thread whose CPU clock stands where it stood has not run, so its stack and state are what they
-//! were: it costs one clock read. The others are asked for their stack. Wall time is charged to what
-//! a thread did at the end of the time that passed; CPU time likewise, for threads that have no
-//! timer. Labels go with the stack: where they change while it is taken, the thread is looked at again next time and
-//! charged with what it did before.
+//! were: it costs one clock read, and a thread that rests for long not even that each time. One that
+//! had a core all the time is where its CPU samples saw it, and is not held up. The others are asked
+//! for their stack. Wall time is charged to what a thread did at the end of the time that passed; CPU
+//! time likewise, for threads that have no timer. Labels go with the stack: where they change while it
+//! is taken, the thread is looked at again next time and charged with what it did before.
 
 use super::clock::Clock;
 use super::registry::{LabelMark, Registry, Slot};
@@ -18,6 +19,10 @@ pub trait SweepSink {
 
     /// The thread's stack and state have changed; `None` if it could not be walked.
     fn changed(&mut self, slot: Slot, stack: Option<&ThreadStack>);
+
+    /// The thread had a core all the time since the last sweep. If a CPU sample told where it is, that is
+    /// where it is now, with the labels of that sample.
+    fn ran(&mut self, slot: Slot) -> Option<TaskLabelId>;
 
     /// The thread spent `nanoseconds` of wall time where it is now.
     fn wall(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64);
@@ -52,6 +57,15 @@ pub struct Process<'a> {
 /// name, which is all that is kept, hardly ever changes with it.
 const NAME_AGE: u64 = 10_000_000_000;
 
+/// Percent of a sweep's interval that a thread must have used to count as running all the time: the
+/// rest is a thread's own page faults and our signals.
+const HAD_A_CORE: u64 = 95;
+
+/// A thread that has not run for so many looks (a second, at 50 ms) rests.
+const STILL: u32 = 20;
+/// A thread that rests is looked at once in so many sweeps.
+const RESTING_LOOKS: u32 = 8;
+
 /// Java threads of the profiler.
 const OWN_THREADS: &str = "glowplug-";
 
@@ -61,6 +75,8 @@ pub struct Sweeper {
     threads: Vec<Option<Seen>>,
     excluded: Vec<String>,
     last: Option<u64>,
+    round: u32,
+    read_all: bool,
     look_at_all: bool,
 }
 
@@ -72,15 +88,36 @@ struct Look {
     label: LabelMark,
 }
 
+/// What a thread is charged with.
+struct Charge {
+    slot: Slot,
+    used: u64,
+    elapsed: u64,
+    timerless: bool,
+}
+
 #[derive(Debug)]
 struct Seen {
     cpu: u64,
+    /// Until when wall time is charged, monotonic nanoseconds.
+    charged: u64,
+    /// Looks in a row at which the thread had not run.
+    still: u32,
     named: u64,
     name: String,
     excluded: bool,
     /// Labels that go with the stack that was seen last.
     label: TaskLabelId,
     look_again: bool,
+}
+
+impl Seen {
+    /// True if this sweep passes over the thread: it has rested for long and runs no task. Its time is
+    /// charged at a later look, to what it does then, so that sums stay right and unbiased.
+    fn rests(&self, round: u32, slot: Slot, label: TaskLabelId) -> bool {
+        let turn = round.wrapping_add(slot.0) % RESTING_LOOKS == 0;
+        self.still >= STILL && label == TaskLabelId(0) && !self.look_again && !turn
+    }
 }
 
 impl Sweeper {
@@ -105,6 +142,11 @@ impl Sweeper {
         }
     }
 
+    /// The next sweep reads every thread's clock, so that all time until then is charged.
+    pub fn read_all(&mut self) {
+        self.read_all = true;
+    }
+
     /// The next sweep looks at every thread, also at those that have not run.
     pub fn look_at_all(&mut self) {
         self.look_at_all = true;
@@ -124,31 +166,43 @@ impl Sweeper {
         self.last = Some(now);
 
         let look_at_all = std::mem::take(&mut self.look_at_all);
+        let read_all = std::mem::take(&mut self.read_all) || look_at_all;
+        self.round += 1;
         let mut look = Vec::new();
         let mut charge = Vec::new();
         for slot in registry.live() {
             let Some(record) = registry.record(slot) else { continue };
             let (Some(reference), false) = (record.reference(), record.is_own()) else { continue };
-            let Some(cpu) = clock.thread_cpu(record.tid()) else { continue };
             let index = slot.0 as usize;
             if self.threads.len() <= index {
                 self.threads.resize_with(index + 1, || None);
             }
-            let before = self.threads[index].as_ref().map(|seen| seen.cpu);
-            let is_new = before.is_none();
-            let look_again = self.threads[index].as_ref().is_some_and(|seen| seen.look_again);
+            let seen = self.threads[index].as_ref();
+            if !read_all && seen.is_some_and(|seen| seen.rests(self.round, slot, record.label())) {
+                continue;
+            }
+            let Some(cpu) = clock.thread_cpu(record.tid()) else { continue };
+            let is_new = seen.is_none();
+            let look_again = seen.is_some_and(|seen| seen.look_again);
+            let elapsed = seen.map_or(elapsed, |seen| now - seen.charged);
             // A thread that was never seen is charged from its beginning only if we were there.
-            let used = cpu.saturating_sub(before.unwrap_or(if elapsed == 0 { cpu } else { 0 }));
+            let before = seen.map_or(if elapsed == 0 { cpu } else { 0 }, |seen| seen.cpu);
+            let used = cpu.saturating_sub(before);
             if is_new || used > 0 || look_at_all || look_again {
                 self.refresh_name(process, slot, reference, cpu, sink);
-                look.push(Look { slot, reference, is_new, label: record.label_mark() });
+                let had_a_core = record.has_timer() && used > 0 && used >= elapsed / 100 * HAD_A_CORE;
+                match had_a_core.then(|| sink.ran(slot)).flatten() {
+                    Some(label) => self.is_known(slot, label),
+                    None => look.push(Look { slot, reference, is_new, label: record.label_mark() }),
+                }
             }
             if let Some(seen) = self.threads[index].as_mut() {
-                seen.cpu = cpu;
+                seen.still = if used > 0 { 0 } else { seen.still.saturating_add(1) };
+                (seen.cpu, seen.charged) = (cpu, now);
                 if record.is_own() {
                     continue;
                 }
-                charge.push((slot, used, !record.has_timer()));
+                charge.push(Charge { slot, used, elapsed, timerless: !record.has_timer() });
             }
         }
 
@@ -156,7 +210,7 @@ impl Sweeper {
         for (look, stack) in look.iter().zip(vm.stacks(&references, plan.depth)) {
             self.take(look, registry, stack.as_ref(), sink);
         }
-        for (slot, used, timerless) in charge {
+        for Charge { slot, used, elapsed, timerless } in charge {
             let Some(seen) = &self.threads[slot.0 as usize] else { continue };
             if plan.cpu && timerless && used > 0 {
                 sink.cpu(slot, seen.label, used);
@@ -164,6 +218,13 @@ impl Sweeper {
             if plan.wall && !seen.excluded && elapsed > 0 {
                 sink.wall(slot, seen.label, elapsed);
             }
+        }
+    }
+
+    /// The thread is where a sample with this label saw it.
+    fn is_known(&mut self, slot: Slot, label: TaskLabelId) {
+        if let Some(seen) = &mut self.threads[slot.0 as usize] {
+            (seen.label, seen.look_again) = (label, false);
         }
     }
 
@@ -206,9 +267,10 @@ impl Sweeper {
             process.registry.disown(slot);
         }
         let excluded = self.excluded.contains(&name);
-        let (label, look_again) =
-            seen.as_ref().map_or((TaskLabelId(0), false), |seen| (seen.label, seen.look_again));
-        *seen = Some(Seen { cpu, named: now, name, excluded, label, look_again });
+        let before = seen.take();
+        let (label, look_again) = before.as_ref().map_or_else(Default::default, |s| (s.label, s.look_again));
+        let (charged, still) = before.map_or((now, 0), |seen| (seen.charged, seen.still));
+        *seen = Some(Seen { cpu, charged, still, named: now, name, excluded, label, look_again });
     }
 }
 
@@ -225,6 +287,7 @@ mod tests {
         now: u64,
         cpu: BTreeMap<i32, u64>,
         asked: Vec<usize>,
+        read: Vec<i32>,
     }
 
     #[derive(Default)]
@@ -238,7 +301,9 @@ mod tests {
             0
         }
         fn thread_cpu(&self, tid: i32) -> Option<u64> {
-            self.0.lock().cpu.get(&tid).copied()
+            let mut script = self.0.lock();
+            script.read.push(tid);
+            script.cpu.get(&tid).copied()
         }
         fn process_cpu(&self) -> u64 {
             0
@@ -304,6 +369,7 @@ mod tests {
         wall: BTreeMap<u32, u64>,
         cpu: BTreeMap<u32, u64>,
         names: Vec<String>,
+        sampled: Vec<u32>,
     }
 
     impl SweepSink for Sums {
@@ -313,6 +379,9 @@ mod tests {
         fn changed(&mut self, _: Slot, stack: Option<&ThreadStack>) {
             assert!(stack.is_some());
             self.changes += 1;
+        }
+        fn ran(&mut self, slot: Slot) -> Option<TaskLabelId> {
+            self.sampled.contains(&slot.0).then_some(TaskLabelId(0))
         }
         fn wall(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64) {
             self.labels.push(label.0);
@@ -357,6 +426,37 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_had_a_core_is_not_asked_where_its_samples_told() {
+        let machine = Machine::default();
+        let registry = Registry::new();
+        let mut sweeper = Sweeper::new(Vec::new());
+        let mut sums = Sums { sampled: vec![0, 1, 3], ..Sums::default() };
+        for tid in [31, 32, 33, 34] {
+            machine.0.lock().cpu.insert(tid, 0);
+            let slot = registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
+            if tid != 34 {
+                registry.record(slot).expect("record").set_timer(tid, 10_000_000);
+            }
+        }
+        let mut step = |now: u64, burn: [u64; 4]| {
+            {
+                let mut script = machine.0.lock();
+                script.now = now;
+                script.asked.clear();
+                for (tid, used) in [31, 32, 33, 34].into_iter().zip(burn) {
+                    *script.cpu.get_mut(&tid).expect("known") += used;
+                }
+            }
+            sweeper.sweep(Process { vm: &machine, clock: &machine, registry: &registry }, PLAN, &mut sums);
+            machine.0.lock().asked.clone()
+        };
+        assert_eq!(step(1, [0; 4]), [31, 32, 33, 34]);
+        // 31 is at 95 %; 32 was off its core; 33 has no sample; 34 no timer.
+        assert_eq!(step(50_000_001, [47_500_000, 47_000_000, 50_000_000, 50_000_000]), [32, 33, 34]);
+        assert_eq!(sums.wall[&0], 50_000_000);
+    }
+
+    #[test]
     fn a_task_that_begins_or_ends_while_stacks_are_taken_is_charged_from_the_next_look_on() {
         let machine = Machine::default();
         let registry: &'static Registry = Box::leak(Box::default());
@@ -382,6 +482,38 @@ mod tests {
         assert_eq!(step(5, Some(0)), (0, vec![7]));
         assert_eq!(step(0, None), (1, vec![0]));
         assert_eq!(step(0, None), (0, vec![0]), "it has not run");
+    }
+
+    #[test]
+    fn a_thread_that_rests_is_passed_over_and_charged_in_full() {
+        let machine = Machine::default();
+        let registry = Registry::new();
+        let mut sweeper = Sweeper::new(Vec::new());
+        let mut sums = Sums::default();
+        for tid in [41, 42] {
+            machine.0.lock().cpu.insert(tid, 0);
+            registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
+        }
+        let mut now = 0;
+        let mut sweep = |sweeper: &mut Sweeper, sums: &mut Sums| {
+            now += 50_000_000;
+            let mut script = machine.0.lock();
+            script.now = now;
+            script.read.clear();
+            *script.cpu.get_mut(&41).expect("known") += 1_000;
+            drop(script);
+            sweeper.sweep(Process { vm: &machine, clock: &machine, registry: &registry }, PLAN, sums);
+            machine.0.lock().read.clone()
+        };
+        for _ in 0..STILL {
+            assert_eq!(sweep(&mut sweeper, &mut sums), [41, 42]);
+        }
+        let reads: Vec<_> = (0..RESTING_LOOKS).map(|_| sweep(&mut sweeper, &mut sums).len()).collect();
+        assert_eq!(reads.iter().filter(|count| **count == 2).count(), 1, "{reads:?}");
+        sweeper.read_all();
+        assert_eq!(sweep(&mut sweeper, &mut sums), [41, 42]);
+        let all = u64::from(STILL + RESTING_LOOKS) * 50_000_000;
+        assert_eq!(sums.wall, BTreeMap::from([(0, all), (1, all)]));
     }
 
     #[test]

@@ -23,8 +23,12 @@ pub(crate) struct Collector {
     profile: Profile,
     epoch: u32,
     methods: FxHashMap<MethodId, Method>,
+    /// Rows of all line tables in `methods`.
+    lines: usize,
     frames: FxHashMap<RawFrame, FrameId>,
     label_sets: FxHashMap<(TaskLabelId, NameId, Option<ThreadState>), LabelSetId>,
+    /// Whether a thread with this stack waits for work.
+    idle_stacks: FxHashMap<NodeId, bool>,
     threads: Vec<Thread>,
     samples: [u64; ENGINES.len()],
     lost: FxHashMap<LostCause, u64>,
@@ -45,6 +49,8 @@ struct Thread {
     name: Option<NameId>,
     node: Option<NodeId>,
     state: Option<ThreadState>,
+    /// Where its latest CPU sample since the last sweep found it.
+    sampled: Option<(NodeId, ThreadState, TaskLabelId)>,
     /// The stack is one of a thread that waits for work.
     waits_for_work: bool,
     label: TaskLabelId,
@@ -64,8 +70,10 @@ impl Collector {
             profile: Profile::default(),
             epoch: 1,
             methods: FxHashMap::default(),
+            lines: 0,
             frames: FxHashMap::default(),
             label_sets: FxHashMap::default(),
+            idle_stacks: FxHashMap::default(),
             threads: Vec::new(),
             samples: [0; ENGINES.len()],
             lost: FxHashMap::default(),
@@ -84,8 +92,8 @@ impl Collector {
         };
         self.samples[engine as usize] += 1;
         let node = match &stack.frames {
-            Frames::Whole(frames) => self.node(frames, &[]),
-            Frames::Cut { frames, leaf } => self.node(&frames[..*leaf], &frames[*leaf..]),
+            Frames::Whole(frames) => self.sampled_node(stack, frames, &[]),
+            Frames::Cut { frames, leaf } => self.sampled_node(stack, &frames[..*leaf], &frames[*leaf..]),
             Frames::NotWalkable(_) => {
                 self.lose(LostCause::NotWalkable, 1);
                 self.root("[unknown]")
@@ -144,8 +152,10 @@ impl Collector {
         self.profile = Profile::default();
         self.epoch += 1;
         self.methods.clear();
+        self.lines = 0;
         self.frames.clear();
         self.label_sets.clear();
+        self.idle_stacks.clear();
         self.threads.clear();
     }
 
@@ -167,8 +177,19 @@ impl Collector {
         const ROW: usize = 24;
         self.profile.dictionary.memory()
             + self.profile.cells.memory()
-            + self.frames.len() * ROW
-            + self.methods.values().map(|method| 3 * ROW + method.lines.len() * 8).sum::<usize>()
+            + (self.frames.len() + self.idle_stacks.len()) * ROW
+            + self.methods.len() * 3 * ROW
+            + self.lines * size_of::<(i32, u32)>()
+    }
+
+    /// The node of a sample; a CPU sample also tells where its thread is.
+    fn sampled_node(&mut self, stack: &RawStack, leaf_side: &[RawFrame], root_side: &[RawFrame]) -> NodeId {
+        let node = self.node(leaf_side, root_side);
+        if let (Weight::Cpu(_), Some(leaf)) = (stack.weight, leaf_side.first()) {
+            let state = if leaf.bci < 0 { ThreadState::Native } else { ThreadState::Runnable };
+            self.thread(stack.thread).sampled = Some((node, state, stack.label));
+        }
+        node
     }
 
     /// The node of a stack given leaf first; `root_side` is set where the middle was cut out.
@@ -232,6 +253,7 @@ impl Collector {
                 Method { function, file: NameId(0), lines: Arc::new([]) }
             }
         };
+        self.lines += method.lines.len();
         self.methods.insert(id, method.clone());
         method
     }
@@ -314,7 +336,7 @@ impl SweepSink for Collector {
         let (node, state, waits_for_work) = match stack {
             Some(stack) if !stack.frames.is_empty() => {
                 let node = self.node(&stack.frames, &[]);
-                (node, stack.state, self.waits_for_work(stack))
+                (node, stack.state, self.waits_for_work(node, stack))
             }
             // A thread with no Java frame is the JVM's own, and has not run code of anybody's.
             Some(stack) => (self.root("[VM]"), stack.state, true),
@@ -322,6 +344,15 @@ impl SweepSink for Collector {
         };
         let thread = self.thread(slot);
         (thread.node, thread.state, thread.waits_for_work) = (Some(node), Some(state), waits_for_work);
+        thread.sampled = None;
+    }
+
+    fn ran(&mut self, slot: Slot) -> Option<TaskLabelId> {
+        let (node, state, label) = self.thread(slot).sampled.take()?;
+        self.flush_wall(slot.0 as usize);
+        let thread = self.thread(slot);
+        (thread.node, thread.state, thread.waits_for_work) = (Some(node), Some(state), false);
+        Some(label)
     }
 
     fn wall(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64) {
@@ -345,13 +376,18 @@ impl SweepSink for Collector {
 }
 
 impl Collector {
-    fn waits_for_work(&mut self, stack: &ThreadStack) -> bool {
+    fn waits_for_work(&mut self, node: NodeId, stack: &ThreadStack) -> bool {
         // The JVM's own waits (the reference handler's, say) are RUNNABLE to JVMTI.
         if stack.state == ThreadState::Blocked {
             return false;
         }
+        if let Some(known) = self.idle_stacks.get(&node) {
+            return *known;
+        }
         let functions: Vec<NameId> =
             stack.frames.iter().map(|frame| self.method(frame.method).function).collect();
-        facts::is_idle_stack(functions.iter().map(|name| self.profile.dictionary.text(*name)))
+        let idle = facts::is_idle_stack(functions.iter().map(|name| self.profile.dictionary.text(*name)));
+        self.idle_stacks.insert(node, idle);
+        idle
     }
 }

@@ -2,13 +2,12 @@
 
 use super::{Plan, Shared};
 use crate::facts;
-use crate::jvm::{self, EventSink, RawFrame, ThreadRef, Watched};
+use crate::jvm::{self, EventSink, RawFrame, ThreadRef, Vm, Watched};
 use crate::profile::Warning;
 use crate::sample::alloc::AllocationSampler;
-use crate::sample::cpu::{CpuTimers, TimerError};
+use crate::sample::cpu::{self, CpuTimers, TimerError};
 use crate::sample::registry::{current_tid, Registry};
 use once_cell::sync::OnceCell;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How CPU time is measured.
@@ -50,6 +49,18 @@ pub struct Machine {
     pub has_walker: bool,
     /// What came of the attempt to make a timer.
     pub timer: Result<(), TimerError>,
+}
+
+impl Machine {
+    /// This machine with this JVM; makes a timer to see whether it may.
+    pub fn of(vm: Option<&dyn Vm>, feature: u32) -> Machine {
+        Machine {
+            feature,
+            arch: std::env::consts::ARCH,
+            has_walker: vm.is_some_and(|vm| vm.walker().is_some()),
+            timer: cpu::probe(),
+        }
+    }
 }
 
 impl Engines {
@@ -129,7 +140,6 @@ impl Engines {
             registry: shared.registry,
             timers: shared.timers(),
             allocations: shared.allocations,
-            refused: AtomicBool::new(false),
         }));
         jvm::watch(Watched { sink, walker });
         shared.vm.watch_threads().map_err(|error| error.to_string())?;
@@ -148,7 +158,7 @@ impl Engines {
                 shared.vm.debug_non_safepoints();
             }
             match shared.vm.prepare_walker() {
-                Ok(()) => self.arm_all(shared, timers, interval),
+                Ok(()) => arm_all(shared, timers, interval),
                 Err(error) => shared.warn(Warning {
                     code: "walker-not-prepared".to_owned(),
                     message: format!("{error}; CPU is sampled by the sampler thread instead"),
@@ -167,24 +177,12 @@ impl Engines {
             }
         }
     }
+}
 
-    fn arm_all(&self, shared: &Shared, timers: &'static CpuTimers, interval: Duration) {
-        timers.start(interval.as_nanos() as u64);
-        let mut refused = None;
-        for slot in shared.registry.live() {
-            match timers.arm(slot) {
-                Ok(()) | Err(TimerError::Gone) => {}
-                Err(error) => refused = Some(error),
-            }
-        }
-        if let Some(error) = refused {
-            shared.warn(Warning {
-                code: "timer-refused".to_owned(),
-                message: format!(
-                    "{error}; threads without a timer are sampled by the sampler thread instead"
-                ),
-            });
-        }
+fn arm_all(shared: &Shared, timers: &'static CpuTimers, interval: Duration) {
+    timers.start(interval.as_nanos() as u64);
+    for slot in shared.registry.live() {
+        timers.arm(slot);
     }
 }
 
@@ -193,7 +191,6 @@ struct Events {
     registry: &'static Registry,
     timers: Option<&'static CpuTimers>,
     allocations: &'static AllocationSampler,
-    refused: AtomicBool,
 }
 
 impl EventSink for Events {
@@ -205,8 +202,8 @@ impl EventSink for Events {
             Ok(slot) => slot,
             Err(reference) => return self.registry.abandon(reference),
         };
-        if let Some(Err(TimerError::SignalLimit)) = self.timers.map(|timers| timers.arm(slot)) {
-            self.refused.store(true, Ordering::Relaxed);
+        if let Some(timers) = self.timers {
+            timers.arm(slot);
         }
     }
 

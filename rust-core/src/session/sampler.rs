@@ -3,8 +3,9 @@
 use super::collector::Collector;
 use super::governor::{Costs, Governor, WINDOW};
 use super::{Closing, Shared};
-use crate::profile::{Mark, ProcessStatus, TaskTotals, Warning};
+use crate::profile::{Mark, ProcessStatus, TaskTotals, ValueType, Warning};
 use crate::relay::{period_of, Delta};
+use crate::sample::cpu::CpuTimers;
 use crate::sample::runtime::RuntimeThreads;
 use crate::sample::sweep::{Process, SweepPlan, Sweeper};
 use crate::sample::{read_record, registry};
@@ -13,8 +14,8 @@ use std::time::Duration;
 
 /// The ring holds 2 000 samples, and class names can go away: neither waits longer.
 const DRAIN: u64 = 50_000_000;
-/// Threads of the JVM itself are looked at once a second.
-const RUNTIME: u64 = 1_000_000_000;
+/// Threads of the JVM itself are looked at once a second, and costs are taken.
+const SECOND: u64 = 1_000_000_000;
 /// Without the wall engine threads are still swept, for names, ends, and CPU of threads without timer.
 const SWEEP_WITHOUT_WALL: u64 = 100_000_000;
 /// Allocation samples a second above which the JVM is told to pick fewer.
@@ -31,9 +32,11 @@ pub(super) struct Sampler {
     /// When the last delta was handed on; `None` before the first.
     last_delta: Option<u64>,
     begun: u64,
+    sampled_cpu: u64,
     own_cpu: u64,
     longest_pause: u64,
     alloc_interval: u64,
+    refusal_told: bool,
     due: Due,
 }
 
@@ -43,6 +46,7 @@ struct Due {
     drain: u64,
     sweep: u64,
     runtime: u64,
+    second: u64,
     governor: u64,
 }
 
@@ -61,8 +65,10 @@ impl Sampler {
             mark: Mark::default(),
             last_delta: None,
             begun: 0,
+            sampled_cpu: 0,
             own_cpu: 0,
             longest_pause: 0,
+            refusal_told: false,
             due: Due::default(),
         }
     }
@@ -70,10 +76,11 @@ impl Sampler {
     /// Runs until the session stops. A panic ends it, and is told by whoever called.
     pub(super) fn run(&mut self) {
         let now = self.shared.clock.monotonic();
-        self.due = Due { drain: now + DRAIN, sweep: now, runtime: now, governor: now + WINDOW };
+        self.due = Due { drain: now + DRAIN, sweep: now, runtime: now, second: now, governor: now + WINDOW };
         self.begun = now;
         loop {
-            let next = self.due.drain.min(self.due.sweep).min(self.due.runtime).min(self.next_delta());
+            let due = &self.due;
+            let next = due.drain.min(due.sweep).min(due.runtime).min(due.second).min(self.next_delta());
             let wait = Duration::from_nanos(next.saturating_sub(self.shared.clock.monotonic()));
             let Some(request) = self.shared.await_request(wait) else { return };
             if self.shared.test_panic("sampler") {
@@ -92,14 +99,20 @@ impl Sampler {
         if now >= self.due.sweep {
             self.sweep();
             self.due.sweep = now + self.sweep_interval();
+            // A sweep drains first; both at once wake the thread half as often.
+            self.due.drain = now + DRAIN;
         }
         if now >= self.due.drain {
             self.drain();
             self.due.drain = now + DRAIN;
         }
         if now >= self.due.runtime {
+            self.look_at_runtime();
+            self.due.runtime = now + SECOND * u64::from(self.governor.factor());
+        }
+        if now >= self.due.second {
             self.every_second();
-            self.due.runtime = now + RUNTIME;
+            self.due.second = now + SECOND;
         }
         if now >= self.due.governor {
             self.govern(now);
@@ -149,7 +162,8 @@ impl Sampler {
         }
     }
 
-    fn every_second(&mut self) {
+    /// Charges CPU of the threads that are not Java's; it takes a look at every thread of the process.
+    fn look_at_runtime(&mut self) {
         let shared = self.shared.clone();
         let collector = &mut self.collector;
         let paused = shared.is_paused();
@@ -158,12 +172,27 @@ impl Sampler {
                 collector.add_runtime(&cpu);
             }
         });
+    }
+
+    fn every_second(&mut self) {
+        let shared = self.shared.clone();
         let (taken, nanoseconds) = shared.allocations.take_counts();
         self.own_cpu += nanoseconds;
         self.pace_allocations(taken);
         if let Some(timers) = shared.timers() {
             self.own_cpu += timers.take_handler_time();
+            self.tell_refusal(timers);
         }
+    }
+
+    /// Says once that threads run without a timer, whenever that begins.
+    fn tell_refusal(&mut self, timers: &CpuTimers) {
+        let Some(error) = timers.take_refusal().filter(|_| !self.refusal_told) else { return };
+        self.refusal_told = true;
+        self.shared.warn(Warning {
+            code: "timer-refused".to_owned(),
+            message: format!("{error}; threads without a timer are sampled by the sampler thread instead"),
+        });
     }
 
     /// Doubles the distance of allocation samples while there are too many, and halves it again.
@@ -229,13 +258,16 @@ impl Sampler {
     /// Hands on what was collected since the last delta.
     fn close(&mut self, request: Option<Closing>) {
         if request.is_some() {
+            self.sweeper.read_all();
             self.sweep();
             self.drain();
+            self.look_at_runtime();
             self.every_second();
         }
         let shared = self.shared.clone();
         let now = shared.clock.unix();
         let cells = self.collector.take_cells().sorted();
+        self.sampled_cpu += cells.iter().map(|(_, values)| values.get(ValueType::Cpu)).sum::<u64>();
         let tasks: Vec<TaskTotals> = std::mem::take(&mut *shared.tasks.lock());
         let dictionary = self.collector.dictionary();
         let delta = Delta {
@@ -273,6 +305,7 @@ impl Sampler {
         ProcessStatus {
             samples: self.collector.samples(),
             lost: self.collector.lost(),
+            sampled_cpu: self.sampled_cpu,
             own_cpu: self.own_cpu_total(),
             process_cpu: self.shared.clock.process_cpu(),
             longest_pause: self.longest_pause,

@@ -1,0 +1,41 @@
+"""A program that measures its own CPU, waiting and allocation: the profile must say the same."""
+
+import pytest
+
+from accuracy.answer import MEASURED, OPTIONS, Answer
+
+EMULATED = "17-aarch64"
+SECONDS = 20
+
+
+
+def test_a_profile_tells_cpu_waiting_and_allocation_as_they_were(run_profiled, java_version):
+    run = run_profiled("Kernels", java_version, SECONDS, options=OPTIONS)
+    answer = Answer(run)
+    print(f"\n{run.stderr}{answer}")
+
+    assert answer.truth["clock_step_ns"] < 100_000, "the clock that the truth stands on is too coarse"
+    assert min(kernel["chunks"] for kernel in answer.truth["kernels"].values()) > 100
+    assert answer.worst_share < (5 if java_version == EMULATED else 3), answer
+    assert 95 <= answer.covered_cpu <= 105, answer
+    check_wall(answer)
+    check_allocation(answer, run)
+
+
+def check_wall(answer):
+    true = answer.true_wall
+    found = answer.profile.total("wall")
+    assert abs(found - true) < 0.03 * true, answer
+    for name, thread in answer.truth["waiting"].items():
+        states = answer.states(name)
+        seconds = thread["wall_ns"] / 1e9
+        assert abs(states.get(thread["state"], 0) - seconds) < 0.03 * seconds, f"{name} is {states}\n{answer}"
+
+
+def check_allocation(answer, run):
+    engine = next(engine for engine in run.process["engines"] if engine.startswith("alloc="))
+    if engine == "alloc=off":
+        assert "has no sampled allocation events" in run.stderr
+        assert answer.profile.total("alloc_space") == 0
+        return
+    assert 90 <= answer.covered_bytes <= 110, answer

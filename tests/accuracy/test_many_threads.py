@@ -1,0 +1,21 @@
+"""Threads that live shorter than one interval, and threads that only wait."""
+
+from accuracy.answer import MEASURED
+
+
+def test_cpu_of_threads_that_live_three_milliseconds_is_covered(run_profiled, java_version):
+    run = run_profiled("ShortThreads", java_version, 5_000, 3)
+    measured = run.profile.where(lambda sample: "ShortThreads.measured" in sample.stack).total("cpu")
+    covered = 100 * measured / run.truth["cpu_ns"]
+    print(f"\n{run.stderr}covered CPU {covered:.1f} % of {run.truth['cpu_ns'] / 1e9:.2f} s")
+    assert 90 <= covered <= 110
+
+
+def test_five_hundred_idle_threads_cost_less_than_the_limit_or_slow_the_profiler_down(run_profiled, java_version):
+    seconds = 60
+    run = run_profiled("IdleThreads", java_version, 500, seconds)
+    process = run.process
+    allowed = max(0.01 * process["process_cpu_seconds"], 0.001 * seconds)
+    slowed = [warning for warning in run.summary["warnings"] if warning["code"] == "intervals-stretched"]
+    print(f"\n{run.stderr}own CPU {process['own_cpu_seconds']} s of {process['process_cpu_seconds']} s; {slowed}")
+    assert process["own_cpu_seconds"] <= allowed or slowed
