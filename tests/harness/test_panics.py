@@ -1,7 +1,5 @@
 """A panic in the core, in one process of a real application: the job ends as it would, and the other process's profile is whole."""
 
-import re
-
 import pytest
 
 from support import folders, processes
@@ -41,9 +39,7 @@ def test_a_panic_where_the_driver_receives(spark, application, tmp_path):
     run = run_with(spark, application, tmp_path / "clocks", env={"GLOWPLUG_TEST_PANIC": "driver.receive"})
     assert warnings(run.stderr) == [failed("driver.receive")]
     assert_driver_is_whole(run)
-    (lost,) = warnings(run.executor_stderr["0"])
-    assert re.fullmatch(r"the driver has 0 deltas with 0\.000000000 s of CPU of executor 0; [1-9] deltas? with [1-9]\.\d{9} s of CPU did not arrive: the "
-                        r"driver's plugin gave no answer", lost), lost
+    assert set(folders.Folder(run.folder).processes) == {"driver"}
 
 
 def test_a_panic_on_the_drivers_sampler_thread(spark, application, tmp_path):
