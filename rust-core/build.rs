@@ -1,5 +1,6 @@
-//! Takes the build id and the page's bundle into the library. Without a bundle (no Node.js on the machine) the core still builds and
-//! its tests still run: then a template with the same placeholders stands in, which no jar may carry.
+//! Takes the build id and the page's bundle into the library. Without a bundle (no Node.js on the
+//! machine) the core still builds and its tests still run: then a template with the same
+//! placeholders stands in, which no jar may carry.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct FolderFile {
     /// Path below the application's folder, with `/`.
     pub path: String,
-    /// All of its content; `None`: the file goes.
+    /// All of its content; `None`: the file goes, if it is there.
     pub bytes: Option<Vec<u8>>,
 }
 

@@ -6,27 +6,32 @@ mod encoder;
 mod folder;
 mod formats;
 mod merged;
+mod own;
 mod periods;
 mod processes;
 mod stages;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod warnings;
 
 pub use encoder::{Edition, Encoder, Page, Part};
 pub use folder::{folder_name, FolderFile};
 pub use formats::Formats;
+pub use own::OwnProcess;
 pub use summary::{
     Summary, SummaryApplication, SummaryFolded, SummaryProcess, SummaryProfile, SummarySetting, SummaryStage,
     SummaryTasks, SummaryWarning, SUMMARY_FORMAT,
 };
 
-use crate::profile::{IdMap, LostCause, ValueType, Values, Warning};
+use crate::profile::{IdMap, Lost, LostCause, ProcessStatus, ValueType, Values, Warning};
 use crate::relay::{decode, encode_answer, Answer, Delta, DeltaError, PROTOCOL};
 use crate::settings::Settings;
 use folder::Folder;
 use merged::{Merged, NotMerged};
 use processes::{Processes, MAX_PROCESSES_OF_ONE_ID};
 use stages::{Stages, MAX_STAGES};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use warnings::{FoldedTotals, Warnings};
 
@@ -123,7 +128,7 @@ impl Application {
         let name = settings.profile_name.clone().unwrap_or_else(|| info.name.clone());
         Application {
             profile: SummaryProfile {
-                group: name.clone(),
+                group: settings.profile_group.clone().unwrap_or_else(|| name.clone()),
                 version: settings.profile_version.clone().unwrap_or_default(),
                 name,
             },
@@ -171,7 +176,7 @@ impl Application {
         if delta.seq != acknowledged + 1 {
             let repeat = delta.seq <= acknowledged;
             self.folded.add(if repeat { "repeated deltas" } else { "deltas out of order" }, 1, 0);
-            return self.answer(acknowledged, now_ns);
+            return Answer { resend_names: !repeat, ..self.answer(acknowledged, now_ns) };
         }
         if delta.epoch != process.epoch {
             process.epoch = delta.epoch;
@@ -187,8 +192,8 @@ impl Application {
         };
         process.seq = delta.seq;
         process.status = delta.status.clone();
+        process.ended = delta.last.then(|| (delta.to.min(now_ns), delta.ending.clone()));
         if delta.last {
-            process.ended = Some((delta.to.min(now_ns), delta.ending.clone()));
             process.map.clear();
             self.processes.ended(&id);
         }
@@ -294,19 +299,21 @@ impl Application {
 
     /// Where the result is, what it covers, what was lost and what it cost.
     pub fn end_line(&self) -> String {
-        let mut samples = 0;
-        let (mut own_cpu, mut process_cpu) = (0, 0);
-        let mut losses = std::collections::BTreeMap::<LostCause, u64>::new();
-        for process in self.processes.iter() {
-            samples += process.status.samples.iter().map(|(_, count)| count).sum::<u64>();
-            own_cpu += process.status.own_cpu;
-            process_cpu += process.status.process_cpu;
-            for lost in &process.status.lost {
-                *losses.entry(lost.cause).or_default() += lost.count;
+        let (mut samples, mut own_cpu, mut process_cpu) = (0u64, 0u64, 0u64);
+        let mut losses = BTreeMap::<LostCause, u64>::new();
+        for ProcessStatus { samples: by_engine, lost, own_cpu: own, process_cpu: all, .. } in
+            self.processes.iter().map(|process| &process.status)
+        {
+            samples = by_engine.iter().fold(samples, |sum, (_, count)| sum.saturating_add(*count));
+            own_cpu = own_cpu.saturating_add(*own);
+            process_cpu = process_cpu.saturating_add(*all);
+            for Lost { cause, count } in lost {
+                let sum = losses.entry(*cause).or_default();
+                *sum = sum.saturating_add(*count);
             }
         }
         let losses: Vec<_> = losses.iter().filter(|(_, count)| **count > 0).collect();
-        let lost = match losses.iter().map(|(_, count)| **count).sum::<u64>() {
+        let lost = match losses.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(**count)) {
             0 => "none lost".to_string(),
             sum => {
                 let causes: Vec<_> =
@@ -383,11 +390,11 @@ impl Application {
 
     fn bound_stages(&mut self) {
         let going = self.stages.take_excess(&self.merged);
-        if going.stages.is_empty() {
-            return;
+        self.folded.add("stage attempts without samples", going.unsampled, 0);
+        if !going.sampled.is_empty() {
+            self.folded.add("stage attempts", going.sampled.len() as u64, going.cpu);
+            self.merged.fold_stages(self.processes.maps(), &going.sampled);
         }
-        self.folded.add("stage attempts", going.stages.len() as u64, going.cpu);
-        self.merged.fold_stages(self.processes.maps(), &going.stages);
     }
 
     fn memory_cap(&self) -> usize {
@@ -395,6 +402,7 @@ impl Application {
         self.memory_limit.map_or(cap, |limit| cap.min(limit as usize))
     }
 
+    /// `ack` is 0 where it is not known whose delta came.
     fn answer(&self, ack: u64, now_ns: u64) -> Answer {
         Answer {
             ack,

@@ -18,10 +18,13 @@ struct Stage {
     tasks: SummaryTasks,
 }
 
-/// A stage attempt that loses its place: its labels, and its CPU by samples.
+/// Stage attempts that lose their place, with their CPU by samples.
+#[derive(Default)]
 pub(super) struct Going {
-    pub stages: FxHashSet<StageAttempt>,
+    pub sampled: FxHashSet<StageAttempt>,
     pub cpu: u64,
+    /// Attempts that no sample was ever taken of.
+    pub unsampled: u64,
 }
 
 impl Stages {
@@ -55,7 +58,7 @@ impl Stages {
         self.0.len()
     }
 
-    /// Takes out the smallest finished attempts beyond [`MAX_STAGES`].
+    /// Takes out the smallest finished attempts beyond [`MAX_STAGES`], of equal ones the oldest.
     pub(super) fn take_excess(&mut self, merged: &Merged) -> Going {
         let sampled = merged.by_stage();
         let mut rows: FxHashMap<StageAttempt, (bool, u64)> = FxHashMap::default();
@@ -67,16 +70,19 @@ impl Stages {
             known.0 = row.running;
             known.1 = known.1.max(row.spark_cpu).max(row.tasks.cpu_ns);
         }
-        let mut rows: Vec<_> = rows.into_iter().collect();
-        rows.sort_by(|(a, x), (b, y)| y.cmp(x).then_with(|| a.cmp(b)));
-        let mut going = Going { stages: FxHashSet::default(), cpu: 0 };
-        for (stage, _) in rows.into_iter().skip(MAX_STAGES) {
-            if let (Ok(stage), Ok(attempt)) = (stage.0.parse(), stage.1.parse()) {
-                self.0.remove(&(stage, attempt));
+        let ids = |(stage, attempt): &StageAttempt| Some((stage.parse().ok()?, attempt.parse().ok()?));
+        let mut rows: Vec<_> = rows.into_iter().map(|(stage, rank)| (rank, ids(&stage), stage)).collect();
+        rows.sort_by(|first, second| second.cmp(first));
+        let mut going = Going::default();
+        for (_, ids, stage) in rows.into_iter().skip(MAX_STAGES) {
+            ids.and_then(|ids| self.0.remove(&ids));
+            match sampled.get(&stage) {
+                Some(values) => {
+                    add(&mut going.cpu, values.get(ValueType::Cpu));
+                    going.sampled.insert(stage);
+                }
+                None => going.unsampled += 1,
             }
-            let cpu = sampled.get(&stage).map_or(0, |values| values.get(ValueType::Cpu));
-            going.cpu = going.cpu.saturating_add(cpu);
-            going.stages.insert(stage);
         }
         going
     }

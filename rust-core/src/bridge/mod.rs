@@ -126,8 +126,8 @@ mod exports {
         }
 
         #[call_type(unchecked)]
-        pub extern "jni" fn flush(env: &'borrow JNIEnv<'env>, milliseconds: i64) {
-            guarded(env, "flush", || CORE.flush(millis(milliseconds)))
+        pub extern "jni" fn flush(env: &'borrow JNIEnv<'env>, milliseconds: i64) -> JObject<'env> {
+            guarded(env, "flush", || to_java(env, &CORE.flush(millis(milliseconds))))
         }
 
         #[call_type(unchecked)]

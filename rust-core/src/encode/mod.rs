@@ -49,6 +49,9 @@ pub fn comments(profile: &str, engines: &str) -> Vec<String> {
     ]
 }
 
+/// Bytes given to the compressor at once.
+const GZIP_CHUNK: usize = 64 << 10;
+
 /// gzip with no time stamp, so that equal input gives equal bytes.
 fn gzip_writer() -> flate2::write::GzEncoder<Vec<u8>> {
     flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default())

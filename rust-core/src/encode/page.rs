@@ -2,14 +2,14 @@
 
 use super::pprof::filtered;
 use super::text::html as escaped;
-use super::{gzip_writer, ProfileView};
+use super::{gzip_writer, ProfileView, GZIP_CHUNK};
 use crate::profile::{
     fold_smallest, CellKey, Dictionary, Folded, LabelKey, LabelSetId, NameId, NodeId, ValueType, Values,
 };
 use base64::prelude::{Engine, BASE64_STANDARD};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::io::Write;
+use std::io::BufWriter;
 
 /// `index.html` is no larger than this.
 pub const LARGEST_PAGE: usize = 10 << 20;
@@ -146,6 +146,7 @@ pub fn data_within(view: &ProfileView, info: &PageInfo, limit: usize) -> Vec<u8>
     let mut smaller = filtered(view);
     let mut folded = Folded::default();
     loop {
+        let before = super::pprof::size(&smaller);
         let more = fold_smallest(&mut smaller);
         folded.cells += more.cells;
         folded.cpu = folded.cpu.saturating_add(more.cpu);
@@ -156,8 +157,8 @@ pub fn data_within(view: &ProfileView, info: &PageInfo, limit: usize) -> Vec<u8>
             weight: folded.cpu / NANOSECONDS_PER_MICROSECOND,
         });
         let bytes = write(&ProfileView { profile: &smaller, filter: None, ..view.clone() }, &info);
-        // One cell is what no fold can halve.
-        if bytes.len() <= limit || smaller.cells.len() <= 1 {
+        // One cell for each label set is what no fold can halve.
+        if bytes.len() <= limit || super::pprof::size(&smaller) == before {
             return bytes;
         }
     }
@@ -270,9 +271,10 @@ fn write(view: &ProfileView, info: &PageInfo) -> Vec<u8> {
         labels: labels(&view.profile.dictionary, &sets),
         cells,
     };
-    let mut gzip = gzip_writer();
-    serde_json::to_writer(std::io::BufWriter::new(&mut gzip), &data).expect("page data are plain JSON");
-    gzip.flush().and_then(|()| gzip.finish()).expect("a Vec takes all bytes")
+    let mut chunks = BufWriter::with_capacity(GZIP_CHUNK, gzip_writer());
+    serde_json::to_writer(&mut chunks, &data).expect("page data are plain JSON");
+    let gzip = chunks.into_inner().expect("a Vec takes all bytes");
+    gzip.finish().expect("a Vec takes all bytes")
 }
 
 /// The page's tree: lines are summed away, so that one function under one parent is one node.
@@ -503,6 +505,13 @@ mod tests {
         assert_eq!(parsed["folded"], json!([{"what": "page cells", "count": 500, "weight": 500_000}]));
         let column = parsed["cells"][0]["v"]["cpu"].as_array().expect("a column");
         assert_eq!(column.iter().filter_map(Value::as_u64).sum::<u64>(), 1_000_000);
+    }
+
+    #[test]
+    fn a_limit_that_no_fold_reaches_ends() {
+        let bytes = data_within(&view(&small()), &PageInfo::default(), 1);
+        let parsed = parse(&bytes);
+        assert_eq!(parsed["labels"]["sets"].as_array().map(Vec::len), Some(4));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Samples are streamed into the compressor as they are made, so that a file costs its tables and
 //! its compressed bytes, never all samples at once.
 
-use super::{gzip_writer, ProfileView};
+use super::{gzip_writer, ProfileView, GZIP_CHUNK};
 use crate::profile::{
     fold_smallest, Cells, Dictionary, Folded, Frame, FrameId, IdMap, Mark, NameId, NodeId, Profile,
     ValueType, Values, VALUE_TYPES,
@@ -30,12 +30,13 @@ pub fn encode_within(view: &ProfileView, limit: usize) -> (Vec<u8>, Folded) {
     }
     let mut smaller = filtered(view);
     loop {
+        let before = size(&smaller);
         let more = fold_smallest(&mut smaller);
         folded.cells += more.cells;
         folded.cpu = folded.cpu.saturating_add(more.cpu);
         let bytes = write(&ProfileView { profile: &smaller, filter: None, ..view.clone() }, folded);
-        // One cell is what no fold can halve.
-        if bytes.len() <= limit || smaller.cells.len() <= 1 {
+        // One cell for each label set is what no fold can halve.
+        if bytes.len() <= limit || size(&smaller) == before {
             return (bytes, folded);
         }
     }
@@ -186,6 +187,11 @@ pub(super) fn filtered(view: &ProfileView) -> Profile {
     Profile { dictionary: view.profile.dictionary.clone(), cells }
 }
 
+/// What a fold makes smaller while it can.
+pub(super) fn size(profile: &Profile) -> (u32, usize) {
+    (profile.dictionary.mark().nodes, profile.cells.len())
+}
+
 fn write(view: &ProfileView, folded: Folded) -> Vec<u8> {
     let mut out = Output { gzip: gzip_writer(), buffer: Vec::new() };
     let mut tables = Tables::new(&view.profile.dictionary);
@@ -271,11 +277,19 @@ impl Output {
     }
 
     fn flush(&mut self) {
+        // Each call into the compressor clears room for 32 KiB: few large calls are several times cheaper.
+        if self.buffer.len() >= GZIP_CHUNK {
+            self.pass_on();
+        }
+    }
+
+    fn pass_on(&mut self) {
         self.gzip.write_all(&self.buffer).expect("a Vec takes all bytes");
         self.buffer.clear();
     }
 
-    fn finish(self) -> Vec<u8> {
+    fn finish(mut self) -> Vec<u8> {
+        self.pass_on();
         self.gzip.finish().expect("a Vec takes all bytes")
     }
 }
@@ -865,6 +879,18 @@ mod tests {
             )
         );
         assert!(decoded.profile.dictionary.find_name("com.acme.C0.m").is_none(), "the lightest went");
+    }
+
+    #[test]
+    fn a_limit_that_no_fold_reaches_ends_with_one_cell_for_each_label_set() {
+        let mut profile = Profile::default();
+        for stage in 0..50 {
+            add_stack(&mut profile, &["main"], &[("stage", &stage.to_string())], Values::cpu(1, 1_000));
+        }
+        let (bytes, _) = encode_within(&view(&profile), 1);
+        let decoded = decode(&bytes).expect("our own file");
+        assert_eq!(decoded.profile.cells.len(), 50);
+        assert_eq!(decoded.profile.total(ValueType::Cpu), 50_000);
     }
 
     #[test]

@@ -304,7 +304,7 @@ mod tests {
         let at = stack.as_ptr() as usize;
         // Two native frames: the inner one was called at 0x5000, the outer one from the JVM's code.
         (stack[2], stack[3]) = (at + 6 * 8, 0x5000);
-        (stack[6], stack[7]) = (0xabc0, RETURN);
+        stack[6..8].copy_from_slice(&[0xabc0, RETURN]);
         let top = Top { pc: 0x4000, sp: at, fp: at + 2 * 8 };
         let code = RETURN - 16..RETURN + 16;
         // SAFETY: the frames lie in an array of ours.

@@ -93,6 +93,7 @@ impl Hotspot {
                 "GetLoadedClasses",
                 call(self.table().GetLoadedClasses, |get| get(self.jvmti, &mut count, &mut classes)),
             )?;
+            self.expect_locals(count);
             for index in 0..count.max(0) as usize {
                 let class = *classes.add(index);
                 body(class);
@@ -113,6 +114,20 @@ impl Hotspot {
         let env = JNI_ENV.get();
         // SAFETY: set by `enter` on this thread and cleared by `leave`.
         (!env.is_null()).then(|| unsafe { (&**env, env) })
+    }
+
+    /// Tells JNI that JVMTI has just made so many local references, which -Xcheck:jni counts.
+    fn expect_locals(&self, count: i32) {
+        // MaxJNILocalCapacity: more is refused.
+        const MOST: i32 = 65_536;
+        if let Some((jni, env)) = self.jni() {
+            // SAFETY: a thread that has entered; where it is refused an exception would be pending.
+            unsafe {
+                if (jni.EnsureLocalCapacity)(env, count.clamp(0, MOST)) != 0 {
+                    (jni.ExceptionClear)(env);
+                }
+            }
+        }
     }
 
     fn drop_local(&self, reference: jobject) {
@@ -233,6 +248,7 @@ impl Hotspot {
             if found != jvmti::JVMTI_ERROR_NONE {
                 return vec![None; threads.len()];
             }
+            self.expect_locals(list.len() as i32);
             let stacks = std::slice::from_raw_parts(infos, list.len())
                 .iter()
                 .map(|info| {
@@ -309,6 +325,7 @@ impl Vm for Hotspot {
             if listed != jvmti::JVMTI_ERROR_NONE {
                 return found;
             }
+            self.expect_locals(count);
             let own_tid = libc::syscall(libc::SYS_gettid) as i32;
             let mut rows = Vec::with_capacity(count.max(0) as usize);
             for index in 0..count.max(0) as usize {

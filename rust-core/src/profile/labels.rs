@@ -49,6 +49,9 @@ impl LabelKey {
     }
 }
 
+/// Characters kept of a label's value.
+pub const MAX_LABEL: usize = 200;
+
 /// The Spark labels of one task, as (key, value) in file spelling, values cut and cleaned.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct TaskLabels(pub Vec<(String, String)>);

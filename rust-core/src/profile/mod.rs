@@ -15,7 +15,7 @@ mod status;
 pub use cells::{CellKey, Cells, ValueType, Values, VALUE_TYPES};
 pub use dictionary::{Dictionary, DictionaryPart, Frame, FrameId, LabelSetId, Mark, NameId, Node, NodeId};
 pub use fold::{fold_cells, fold_smallest, rebuild, Folded};
-pub use labels::{LabelKey, TaskLabels, ThreadState};
+pub use labels::{LabelKey, TaskLabels, ThreadState, MAX_LABEL};
 pub use merge::{merge, IdMap, UnknownId};
 pub use status::{Engine, Lost, LostCause, ProcessIdentity, ProcessStatus, TaskTotals, Warning};
 

@@ -89,7 +89,12 @@ fn push_class(name: &mut String, class: &str) {
 }
 
 fn push_dotted(name: &mut String, text: &str) {
-    name.extend(text.chars().map(|character| if character == '/' { '.' } else { character }));
+    for (at, segment) in text.split('/').enumerate() {
+        if at > 0 {
+            name.push('.');
+        }
+        name.push_str(segment);
+    }
 }
 
 fn primitive(element: &str) -> Option<&'static str> {
@@ -123,12 +128,7 @@ fn stable_class(class: &str) -> (&str, &str) {
             return (base, "");
         }
     }
-    for (marker, kept) in RANDOM_TAILS {
-        if let Some(at) = class.find(marker) {
-            return (&class[..at + kept], "");
-        }
-    }
-    (class, "")
+    (without_random_tail(class), "")
 }
 
 /// Classes of the JDK that a counter follows. Lambda forms carry one where they are dumped.
@@ -141,14 +141,21 @@ const COUNTED_CLASSES: [&str; 6] = [
     "LambdaForm$BMH",
 ];
 
-/// Class generators that end a name in a hash or a random text: the marker, and how much of it stays.
-const RANDOM_TAILS: [(&str, usize); 5] = [
-    ("CGLIB$$", "CGLIB".len()),
-    ("$ByteBuddy$", "$ByteBuddy".len()),
-    ("$MockitoMock$", "$MockitoMock".len()),
-    ("_$$_jvst", "_$$_jvst".len()),
-    ("_$$_javassist_", "_$$_javassist".len()),
-];
+/// Class generators end a name in a hash, a counter or a random text.
+fn without_random_tail(class: &str) -> &str {
+    for (at, _) in class.match_indices('$') {
+        let (head, tail) = class.split_at(at);
+        if head.ends_with("CGLIB") && tail.starts_with("$$") {
+            return head;
+        }
+        if let Some(marker) = RANDOM_TAILS.into_iter().find(|marker| tail.starts_with(marker)) {
+            return class[..at + marker.len()].trim_end_matches(['$', '_']);
+        }
+    }
+    class
+}
+
+const RANDOM_TAILS: [&str; 4] = ["$ByteBuddy$", "$MockitoMock$", "$$_jvst", "$$_javassist_"];
 
 /// Cuts the address or hash of a hidden class. It follows `/` (Class.getName, and JDK 8 in all
 /// places), `.` (JVMTI signatures from JDK 15) or `+` (inside HotSpot). No Java name begins with a
@@ -181,13 +188,15 @@ fn without_proxy_number(package: &str) -> &str {
 
 /// Byte Buddy renames the method that it wraps with eight random characters.
 fn stable_method(method: &str) -> &str {
-    for marker in ["$original$", "$accessor$"] {
-        if let Some(at) = method.find(marker) {
-            return &method[..at + marker.len() - 1];
+    for (at, _) in method.match_indices('$') {
+        if let Some(kept) = WRAPPED.into_iter().find(|kept| method[at..].starts_with(kept)) {
+            return &method[..at + kept.len() - 1];
         }
     }
     method
 }
+
+const WRAPPED: [&str; 2] = ["$original$", "$accessor$"];
 
 fn kept_word(text: &[u8]) -> Option<usize> {
     let length = text.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
@@ -391,6 +400,7 @@ mod tests {
             "com.acme.Dao$$EnhancerBySpringCGLIB.load",
         ),
         ("Lcom/acme/Dao$ByteBuddy$x7Yq1ZsP;", "load", "com.acme.Dao$ByteBuddy.load"),
+        ("Lcom/acme/Dao$ByteBuddyAgent;", "load", "com.acme.Dao$ByteBuddyAgent.load"),
         ("Lcom/acme/Dao$MockitoMock$1187642;", "load", "com.acme.Dao$MockitoMock.load"),
         ("Lcom/acme/Dao_$$_jvst5c2_3;", "load", "com.acme.Dao_$$_jvst.load"),
         ("Lcom/acme/Dao_$$_javassist_17;", "load", "com.acme.Dao_$$_javassist.load"),

@@ -5,11 +5,16 @@
 //! is acknowledged; the driver drops repeats by (uuid, seq).
 
 mod outbox;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 mod wire;
 
-pub use outbox::{Answered, Outbox, Outgoing};
+pub use outbox::{Answered, Outbox, Outgoing, Sent};
 pub use wire::{decode, decode_answer, encode, encode_answer, DeltaError};
 
+pub use crate::profile::MAX_LABEL;
 use crate::profile::{CellKey, DictionaryPart, ProcessIdentity, ProcessStatus, TaskTotals, Values, Warning};
 use std::time::Duration;
 
@@ -27,9 +32,6 @@ pub const MAX_DEPTH: u16 = 1100;
 
 /// Characters kept of a name.
 pub const MAX_NAME: usize = 1000;
-
-/// Characters kept of a label's value.
-pub const MAX_LABEL: usize = 200;
 
 /// Which period a time belongs to; periods begin at multiples of `interval` since 1970.
 pub fn period_of(time: u64, interval: Duration) -> u64 {
@@ -72,7 +74,7 @@ pub struct Delta {
 /// What the driver answers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// All deltas up to this seq have arrived.
+    /// All deltas up to this seq have arrived; 0 says nothing of what came before.
     pub ack: u64,
     /// Milliseconds until the next delta.
     pub next_interval_ms: u64,
@@ -80,7 +82,7 @@ pub struct Answer {
     pub order: Order,
     /// The driver's clock, Unix nanoseconds.
     pub driver_time: u64,
-    /// Send the whole dictionary with the next delta.
+    /// Go on with the delta after `ack`, and send the whole dictionary with it.
     pub resend_names: bool,
     /// The delta's protocol is not the driver's: both versions, for the log. Sends end here.
     pub refused: Option<String>,

@@ -30,7 +30,32 @@ pub struct Outbox {
     failures: u32,
     retry_at: u64,
     dropped: u64,
+    acknowledged: Sent,
     last_error: Option<String>,
+}
+
+/// A number of deltas, and the CPU in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sent {
+    /// Deltas.
+    pub deltas: u64,
+    /// Nanoseconds of CPU by samples.
+    pub cpu: u64,
+}
+
+impl std::fmt::Display for Sent {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let noun = if self.deltas == 1 { "delta" } else { "deltas" };
+        let (seconds, rest) = (self.cpu / 1_000_000_000, self.cpu % 1_000_000_000);
+        write!(formatter, "{} {noun} with {seconds}.{rest:09} s of CPU", self.deltas)
+    }
+}
+
+impl Sent {
+    fn add(&mut self, pending: &Pending) {
+        self.deltas += 1;
+        self.cpu = self.cpu.saturating_add(pending.cpu);
+    }
 }
 
 /// A delta to send.
@@ -49,7 +74,7 @@ pub enum Answered {
     Delivered,
     /// It goes again, later.
     Again,
-    /// Nothing goes until [`Outbox::names`] was called.
+    /// Nothing goes until [`Outbox::names`] is called.
     NamesWanted,
     /// Nothing goes any more; see [`Outbox::refusal`] and [`Outbox::collected`].
     Refused,
@@ -74,6 +99,7 @@ impl Outbox {
             failures: 0,
             retry_at: 0,
             dropped: 0,
+            acknowledged: Sent::default(),
             last_error: None,
         }
     }
@@ -87,7 +113,7 @@ impl Outbox {
             delta.status.lost.push(Lost { cause: LostCause::DeltaDropped, count: self.dropped });
         }
         if let State::Refused(refused) = &mut self.state {
-            refused.add(&delta);
+            self.dropped += refused.add(delta);
             return;
         }
         let pieces = self.pieces(delta, self.clock.offset());
@@ -153,29 +179,41 @@ impl Outbox {
             self.failures = 0;
             self.retry_at = 0;
             self.last_error = None;
+            self.acknowledged.add(&flight.pending);
             return Answered::Delivered;
         }
-        // What was acknowledged is gone here, so whatever the driver counts from is right.
-        flight.seq = answer.ack + 1;
         flight.token = None;
-        self.next_seq = answer.ack + 2;
-        self.flight = Some(flight);
-        if answer.resend_names {
-            self.state = State::NamesWanted;
-            return Answered::NamesWanted;
+        if !answer.resend_names {
+            self.flight = Some(flight);
+            self.back_off(now);
+            return Answered::Again;
         }
-        self.back_off(now);
-        Answered::Again
+        // What was acknowledged is gone here, so whatever the driver counts from is right.
+        self.next_seq = answer.ack + 1;
+        self.waiting.push_front(flight.pending);
+        self.state = State::NamesWanted;
+        Answered::NamesWanted
     }
 
-    /// Gives the driver all names of the sender's dictionary again, after [`Answered::NamesWanted`].
-    /// What waits from a former epoch is dropped and counted: its names are gone.
+    /// True if nothing can go on before [`Outbox::names`] was called.
+    pub fn wants_names(&self) -> bool {
+        match &self.state {
+            State::Sending => false,
+            State::NamesWanted => true,
+            State::Refused(refused) => !refused.stuck.is_empty(),
+        }
+    }
+
+    /// Gives all names of the sender's dictionary again, when [`Outbox::wants_names`]. What waits from a
+    /// former epoch is dropped and counted: its names are gone.
     pub fn names(&mut self, dictionary: &Dictionary, epoch: u32) {
-        let State::NamesWanted = self.state else { return };
-        self.state = State::Sending;
-        if let Some(flight) = self.flight.take() {
-            self.next_seq = flight.seq;
-            self.waiting.push_front(flight.pending);
+        match &mut self.state {
+            State::Sending => return,
+            State::NamesWanted => self.state = State::Sending,
+            State::Refused(refused) => {
+                self.dropped += refused.names(dictionary, epoch);
+                return;
+            }
         }
         let dropped = &mut self.dropped;
         self.waiting.retain(|pending| {
@@ -188,6 +226,11 @@ impl Outbox {
         for piece in self.pieces(delta, first.clock_offset).into_iter().rev() {
             self.waiting.push_front(piece);
         }
+    }
+
+    /// When a delta that failed goes again; a time that has passed where none failed.
+    pub fn next_attempt(&self) -> u64 {
+        self.retry_at
     }
 
     /// Time from one delta to the next.
@@ -221,6 +264,21 @@ impl Outbox {
         self.dropped
     }
 
+    /// What the driver has.
+    pub fn acknowledged(&self) -> Sent {
+        self.acknowledged
+    }
+
+    /// What the driver does not have, or has not said that it has.
+    pub fn unacknowledged(&self) -> Sent {
+        let mut sent = Sent::default();
+        self.waiting
+            .iter()
+            .chain(self.flight.as_ref().map(|flight| &flight.pending))
+            .for_each(|pending| sent.add(pending));
+        sent
+    }
+
     /// Why the last attempt failed; `None` once one has arrived again.
     pub fn last_error(&self) -> Option<&str> {
         self.last_error.as_deref()
@@ -252,6 +310,7 @@ impl Outbox {
                 last: delta.last,
                 cells: delta.cells.len(),
                 weight: samples_in(delta),
+                cpu: cpu_in(delta),
                 body: packed.body,
                 clock_offset,
                 period,
@@ -270,10 +329,10 @@ impl Outbox {
     }
 
     fn refuse(&mut self, reason: String, first: Pending) {
-        let mut refused = Refused { reason, profile: Profile::default(), map: IdMap::default(), epoch: 0 };
-        refused.add(&first.delta());
+        let mut refused = Refused { reason, ..Refused::default() };
+        self.dropped += refused.add(first.delta());
         for pending in self.waiting.drain(..) {
-            refused.add(&pending.delta());
+            self.dropped += refused.add(pending.delta());
         }
         self.state = State::Refused(Box::new(refused));
     }
@@ -290,7 +349,8 @@ impl Outbox {
             self.dropped += self.waiting[at].weight;
             delta.cells.clear();
             delta.tasks.clear();
-            self.waiting[at] = Pending { body: pack(&delta).body, cells: 0, weight: 0, ..self.waiting[at] };
+            self.waiting[at] =
+                Pending { body: pack(&delta).body, cells: 0, weight: 0, cpu: 0, ..self.waiting[at] };
         }
     }
 
@@ -308,6 +368,7 @@ impl Outbox {
             self.waiting[at - 1] = Pending {
                 cells: merged.cells.len(),
                 weight: samples_in(&merged),
+                cpu: cpu_in(&merged),
                 last: merged.last,
                 body: packed.body,
                 ..*first
@@ -327,6 +388,8 @@ const FIRST_INTERVAL: Duration = Duration::from_secs(5);
 const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// The same when the process ends.
 const LAST_BACK_OFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(400));
+/// Names come with the sampler thread's next turn.
+const MAX_STUCK: usize = 64;
 /// Cells of a refused process that are kept before the light ones fold.
 const MAX_COLLECTED_BYTES: usize = 8 << 20;
 
@@ -346,6 +409,8 @@ struct Pending {
     cells: usize,
     /// Samples that are lost if this is dropped.
     weight: u64,
+    /// Nanoseconds of CPU in it.
+    cpu: u64,
 }
 
 impl Pending {
@@ -389,32 +454,60 @@ impl Clock {
     }
 }
 
+#[derive(Default)]
 struct Refused {
     reason: String,
     profile: Profile,
     map: IdMap,
     epoch: u32,
+    /// Deltas whose names have gone to the driver before it refused.
+    stuck: Vec<Delta>,
 }
 
 impl Refused {
-    fn add(&mut self, delta: &Delta) {
+    /// Returns how many samples are lost.
+    fn add(&mut self, delta: Delta) -> u64 {
         if self.epoch != delta.epoch {
             self.map.clear();
             self.epoch = delta.epoch;
         }
         let extended = self.map.extend(&mut self.profile.dictionary, &delta.dictionary, &[]);
-        let Ok(cells) = extended.and_then(|()| self.map.cells(&delta.cells)) else { return };
+        let Ok(cells) = extended.and_then(|()| self.map.cells(&delta.cells)) else {
+            if self.stuck.len() == MAX_STUCK {
+                return samples_in(&delta);
+            }
+            self.stuck.push(delta);
+            return 0;
+        };
         for ((node, labels), values) in cells {
             self.profile.cells.add(node, labels, &values);
         }
         if self.profile.cells.memory() > MAX_COLLECTED_BYTES {
             fold_cells(&mut self.profile.dictionary, &mut self.profile.cells);
         }
+        0
+    }
+
+    fn names(&mut self, dictionary: &Dictionary, epoch: u32) -> u64 {
+        let mut lost = 0;
+        for mut delta in std::mem::take(&mut self.stuck) {
+            if delta.epoch == epoch {
+                delta.dictionary = dictionary.since(Mark::default());
+                lost += self.add(delta);
+            } else {
+                lost += samples_in(&delta);
+            }
+        }
+        lost
     }
 }
 
 fn samples_in(delta: &Delta) -> u64 {
     delta.cells.iter().map(|(_, values)| values.get(ValueType::Samples).max(1)).sum()
+}
+
+fn cpu_in(delta: &Delta) -> u64 {
+    delta.cells.iter().fold(0, |sum, (_, values)| sum.saturating_add(values.get(ValueType::Cpu)))
 }
 
 fn fits(delta: &Delta, packed: &Packed) -> bool {

@@ -75,6 +75,9 @@ pub fn decode(bytes: &[u8]) -> Result<Delta, DeltaError> {
         return Err(DeltaError::TooLarge);
     }
     let foreign = Foreign::decode(bytes).map_err(|_| DeltaError::Malformed("no head"))?;
+    if foreign.protocol == 0 {
+        return Err(DeltaError::Malformed("no protocol"));
+    }
     if foreign.protocol != PROTOCOL {
         return Err(DeltaError::Protocol {
             theirs: foreign.protocol,
@@ -209,10 +212,10 @@ fn cut(text: &str, limit: usize) -> Cow<'_, str> {
 
 /// Year 2116: later times would not fit in pprof's signed nanoseconds with a duration added.
 const MAX_TIME: u64 = 1 << 62;
-/// One value of one cell: 78 hours, or 256 TiB.
-const MAX_VALUE: u64 = 1 << 48;
-/// A process's running total: 104 days of CPU on 1000 cores.
-const MAX_TOTAL: u64 = 1 << 53;
+/// One value of one cell: ten thousand threads that wait through the longest period, one hour, twice.
+const MAX_VALUE: u64 = 1 << 56;
+/// A running total of a process: the CPU of a hundred busy cores in a year and a half.
+const MAX_TOTAL: u64 = 1 << 62;
 /// A delta covers at most a day.
 const MAX_SPAN: u64 = 86_400_000_000_000;
 const MAX_LABELS_IN_SET: usize = 40;

@@ -60,7 +60,7 @@ impl AllocationSampler {
             return;
         }
         let begin = clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
-        let time = clock::read(libc::CLOCK_MONOTONIC).unwrap_or(0);
+        let now = clock::read(libc::CLOCK_MONOTONIC).unwrap_or(0);
         // A thread that is being torn down has no locals any more: its sample goes.
         let Ok(buffer) = BUFFER.try_with(Cell::take) else { return };
         let mut buffer = buffer.unwrap_or_else(|| vec![NO_FRAME; self.depth].into());
@@ -68,7 +68,7 @@ impl AllocationSampler {
         let bytes = estimated_bytes(size, interval);
         let objects = (bytes / size.max(1)).max(1);
         let Some(slot) = self.registry.current_slot() else { return };
-        let head = [bytes, u64::from(slot.0) | u64::from(thread.label().0) << 32, time, objects];
+        let head = [bytes, u64::from(slot.0) | u64::from(thread.label().0) << 32, now, objects];
         self.ring.write(ALLOCATION, &head, buffer[..count].iter().map(|frame| pack(*frame)), 0);
         let _ = BUFFER.try_with(|cell| cell.set(Some(buffer)));
         self.taken.fetch_add(1, Ordering::Relaxed);

@@ -213,7 +213,7 @@ impl CpuTimers {
         if record.generation() != (info.value >> 32) as u32 || record.is_own() {
             return;
         }
-        // CPU, not wall: a handler that loses its core costs nothing meanwhile.
+        // By the thread's own CPU: a thread that is preempted here costs nobody anything.
         let begin = clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         let count = 1 + info.overrun.max(0) as u64;
         let sample = Sample {

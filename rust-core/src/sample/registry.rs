@@ -25,8 +25,8 @@ pub struct ThreadRecord {
     jni_env: AtomicUsize,
     /// Global reference to the thread object, 0 where there is none.
     reference: AtomicUsize,
-    /// Labels of the task that the thread runs.
-    label: AtomicU32,
+    /// Labels of the task that the thread runs, below the number of times that they changed.
+    label: AtomicU64,
     /// Kernel id of the thread's timer plus one; 0 is none (kernel ids begin at 0).
     timer: AtomicI32,
     /// CPU nanoseconds that one expiry stands for.
@@ -53,7 +53,12 @@ impl ThreadRecord {
 
     /// Labels of the task that the thread runs.
     pub fn label(&self) -> TaskLabelId {
-        TaskLabelId(self.label.load(Ordering::Relaxed))
+        self.label_mark().label()
+    }
+
+    /// Equal at two times if the labels did not change in between.
+    pub(super) fn label_mark(&self) -> LabelMark {
+        LabelMark(self.label.load(Ordering::Acquire))
     }
 
     /// CPU nanoseconds that one expiry stands for.
@@ -90,6 +95,21 @@ impl ThreadRecord {
 
     pub(super) fn take_timer(&self) -> Option<i32> {
         self.timer.swap(0, Ordering::Relaxed).checked_sub(1).filter(|timer| *timer >= 0)
+    }
+}
+
+/// Labels, and how often they had changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LabelMark(u64);
+
+impl LabelMark {
+    pub(super) fn label(self) -> TaskLabelId {
+        TaskLabelId(self.0 as u32)
+    }
+
+    fn changed_to(self, label: TaskLabelId) -> LabelMark {
+        let changes = (self.0 >> 32) as u32;
+        LabelMark(u64::from(changes.wrapping_add(1)) << 32 | u64::from(label.0))
     }
 }
 
@@ -211,7 +231,9 @@ impl Registry {
     /// Sets the labels of the calling thread's task and tells which were there before.
     pub fn label_current(&self, label: TaskLabelId) -> Option<TaskLabelId> {
         let record = self.current()?;
-        Some(TaskLabelId(record.label.swap(label.0, Ordering::Relaxed)))
+        let before = record.label_mark();
+        record.label.store(before.changed_to(label).0, Ordering::Release);
+        Some(before.label())
     }
 
     /// Marks a thread as the profiler's own.

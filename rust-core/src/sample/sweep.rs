@@ -1,15 +1,16 @@
 //! The sampler thread's look at all Java threads.
 //!
 //! A thread whose CPU clock stands where it stood has not run, so its stack and state are what they
-//! were: it costs one clock read. One that had a core all the time is where its CPU samples saw it,
-//! and is not held up. The others are asked for their stack. Wall time is charged to what
-//! a thread did at the end of the time that passed; CPU time likewise, for threads that have no
-//! timer.
+//! were: it costs one clock read, and a thread that rests for long not even that each time. One that
+//! had a core all the time is where its CPU samples saw it, and is not held up. The others are asked
+//! for their stack. Wall time is charged to what a thread did at the end of the time that passed; CPU
+//! time likewise, for threads that have no timer. Labels go with the stack: where they change while it
+//! is taken, the thread is looked at again next time and charged with what it did before.
 
 use super::clock::Clock;
-use super::registry::{Registry, Slot};
+use super::registry::{LabelMark, Registry, Slot};
 use super::TaskLabelId;
-use crate::jvm::{ThreadStack, Vm};
+use crate::jvm::{ThreadRef, ThreadStack, Vm};
 
 /// Takes what a sweep finds.
 pub trait SweepSink {
@@ -19,8 +20,9 @@ pub trait SweepSink {
     /// The thread's stack and state have changed; `None` if it could not be walked.
     fn changed(&mut self, slot: Slot, stack: Option<&ThreadStack>);
 
-    /// The thread had a core all the time since the last sweep; true if a CPU sample told where it is.
-    fn ran(&mut self, slot: Slot) -> bool;
+    /// The thread had a core all the time since the last sweep. If a CPU sample told where it is, that is
+    /// where it is now, with the labels of that sample.
+    fn ran(&mut self, slot: Slot) -> Option<TaskLabelId>;
 
     /// The thread spent `nanoseconds` of wall time where it is now.
     fn wall(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64);
@@ -59,6 +61,11 @@ const NAME_AGE: u64 = 10_000_000_000;
 /// rest is a thread's own page faults and our signals.
 const HAD_A_CORE: u64 = 95;
 
+/// A thread that has not run for so many looks (a second, at 50 ms) rests.
+const STILL: u32 = 20;
+/// A thread that rests is looked at once in so many sweeps.
+const RESTING_LOOKS: u32 = 8;
+
 /// Java threads of the profiler.
 const OWN_THREADS: &str = "glowplug-";
 
@@ -68,15 +75,49 @@ pub struct Sweeper {
     threads: Vec<Option<Seen>>,
     excluded: Vec<String>,
     last: Option<u64>,
+    round: u32,
+    read_all: bool,
     look_at_all: bool,
+}
+
+/// A thread whose stack is asked for.
+struct Look {
+    slot: Slot,
+    reference: ThreadRef,
+    is_new: bool,
+    label: LabelMark,
+}
+
+/// What a thread is charged with.
+struct Charge {
+    slot: Slot,
+    used: u64,
+    elapsed: u64,
+    timerless: bool,
 }
 
 #[derive(Debug)]
 struct Seen {
     cpu: u64,
+    /// Until when wall time is charged, monotonic nanoseconds.
+    charged: u64,
+    /// Looks in a row at which the thread had not run.
+    still: u32,
     named: u64,
     name: String,
     excluded: bool,
+    /// Labels that go with the stack that was seen last.
+    label: TaskLabelId,
+    look_again: bool,
+}
+
+impl Seen {
+    /// True if this sweep passes over the thread: it has rested for long and runs no task. Its time is
+    /// charged at a later look, to what it does then, so that sums stay right and unbiased.
+    fn rests(&self, round: u32, slot: Slot, label: TaskLabelId) -> bool {
+        let turn = round.wrapping_add(slot.0) % RESTING_LOOKS == 0;
+        self.still >= STILL && label == TaskLabelId(0) && !self.look_again && !turn
+    }
 }
 
 impl Sweeper {
@@ -101,6 +142,11 @@ impl Sweeper {
         }
     }
 
+    /// The next sweep reads every thread's clock, so that all time until then is charged.
+    pub fn read_all(&mut self) {
+        self.read_all = true;
+    }
+
     /// The next sweep looks at every thread, also at those that have not run.
     pub fn look_at_all(&mut self) {
         self.look_at_all = true;
@@ -120,47 +166,83 @@ impl Sweeper {
         self.last = Some(now);
 
         let look_at_all = std::mem::take(&mut self.look_at_all);
+        let read_all = std::mem::take(&mut self.read_all) || look_at_all;
+        self.round += 1;
         let mut look = Vec::new();
         let mut charge = Vec::new();
         for slot in registry.live() {
             let Some(record) = registry.record(slot) else { continue };
             let (Some(reference), false) = (record.reference(), record.is_own()) else { continue };
-            let Some(cpu) = clock.thread_cpu(record.tid()) else { continue };
             let index = slot.0 as usize;
             if self.threads.len() <= index {
                 self.threads.resize_with(index + 1, || None);
             }
-            let before = self.threads[index].as_ref().map(|seen| seen.cpu);
-            let is_new = before.is_none();
+            let seen = self.threads[index].as_ref();
+            if !read_all && seen.is_some_and(|seen| seen.rests(self.round, slot, record.label())) {
+                continue;
+            }
+            let Some(cpu) = clock.thread_cpu(record.tid()) else { continue };
+            let is_new = seen.is_none();
+            let look_again = seen.is_some_and(|seen| seen.look_again);
+            let elapsed = seen.map_or(elapsed, |seen| now - seen.charged);
             // A thread that was never seen is charged from its beginning only if we were there.
-            let used = cpu.saturating_sub(before.unwrap_or(if elapsed == 0 { cpu } else { 0 }));
-            if is_new || used > 0 || look_at_all {
+            let before = seen.map_or(if elapsed == 0 { cpu } else { 0 }, |seen| seen.cpu);
+            let used = cpu.saturating_sub(before);
+            if is_new || used > 0 || look_at_all || look_again {
                 self.refresh_name(process, slot, reference, cpu, sink);
                 let had_a_core = record.has_timer() && used > 0 && used >= elapsed / 100 * HAD_A_CORE;
-                if !(had_a_core && sink.ran(slot)) {
-                    look.push((slot, reference));
+                match had_a_core.then(|| sink.ran(slot)).flatten() {
+                    Some(label) => self.is_known(slot, label),
+                    None => look.push(Look { slot, reference, is_new, label: record.label_mark() }),
                 }
             }
             if let Some(seen) = self.threads[index].as_mut() {
-                seen.cpu = cpu;
+                seen.still = if used > 0 { 0 } else { seen.still.saturating_add(1) };
+                (seen.cpu, seen.charged) = (cpu, now);
                 if record.is_own() {
                     continue;
                 }
-                charge.push((slot, record.label(), used, !record.has_timer(), seen.excluded));
+                charge.push(Charge { slot, used, elapsed, timerless: !record.has_timer() });
             }
         }
 
-        let references: Vec<_> = look.iter().map(|(_, reference)| *reference).collect();
-        for ((slot, _), stack) in look.iter().zip(vm.stacks(&references, plan.depth)) {
-            sink.changed(*slot, stack.as_ref());
+        let references: Vec<_> = look.iter().map(|look| look.reference).collect();
+        for (look, stack) in look.iter().zip(vm.stacks(&references, plan.depth)) {
+            self.take(look, registry, stack.as_ref(), sink);
         }
-        for (slot, label, used, timerless, excluded) in charge {
+        for Charge { slot, used, elapsed, timerless } in charge {
+            let Some(seen) = &self.threads[slot.0 as usize] else { continue };
             if plan.cpu && timerless && used > 0 {
-                sink.cpu(slot, label, used);
+                sink.cpu(slot, seen.label, used);
             }
-            if plan.wall && !excluded && elapsed > 0 {
-                sink.wall(slot, label, elapsed);
+            if plan.wall && !seen.excluded && elapsed > 0 {
+                sink.wall(slot, seen.label, elapsed);
             }
+        }
+    }
+
+    /// The thread is where a sample with this label saw it.
+    fn is_known(&mut self, slot: Slot, label: TaskLabelId) {
+        if let Some(seen) = &mut self.threads[slot.0 as usize] {
+            (seen.label, seen.look_again) = (label, false);
+        }
+    }
+
+    fn take(
+        &mut self,
+        look: &Look,
+        registry: &Registry,
+        stack: Option<&ThreadStack>,
+        sink: &mut dyn SweepSink,
+    ) {
+        let Some(seen) = &mut self.threads[look.slot.0 as usize] else { return };
+        let after = registry.record(look.slot).map(|record| record.label_mark());
+        seen.look_again = after != Some(look.label);
+        if !seen.look_again {
+            seen.label = look.label.label();
+            sink.changed(look.slot, stack);
+        } else if look.is_new {
+            sink.changed(look.slot, None);
         }
     }
 
@@ -168,7 +250,7 @@ impl Sweeper {
         &mut self,
         process: Process,
         slot: Slot,
-        reference: crate::jvm::ThreadRef,
+        reference: ThreadRef,
         cpu: u64,
         sink: &mut dyn SweepSink,
     ) {
@@ -185,14 +267,17 @@ impl Sweeper {
             process.registry.disown(slot);
         }
         let excluded = self.excluded.contains(&name);
-        *seen = Some(Seen { cpu, named: now, name, excluded });
+        let before = seen.take();
+        let (label, look_again) = before.as_ref().map_or_else(Default::default, |s| (s.label, s.look_again));
+        let (charged, still) = before.map_or((now, 0), |seen| (seen.charged, seen.still));
+        *seen = Some(Seen { cpu, charged, still, named: now, name, excluded, label, look_again });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jvm::{FoundThread, MethodId, MethodInfo, RawFrame, ThreadRef, VmError};
+    use crate::jvm::{FoundThread, MethodId, MethodInfo, RawFrame, VmError};
     use crate::profile::ThreadState;
     use parking_lot::Mutex;
     use std::collections::BTreeMap;
@@ -202,10 +287,11 @@ mod tests {
         now: u64,
         cpu: BTreeMap<i32, u64>,
         asked: Vec<usize>,
+        read: Vec<i32>,
     }
 
     #[derive(Default)]
-    struct Machine(Mutex<Script>);
+    struct Machine(Mutex<Script>, Mutex<Option<(&'static Registry, TaskLabelId)>>);
 
     impl Clock for Machine {
         fn monotonic(&self) -> u64 {
@@ -215,7 +301,9 @@ mod tests {
             0
         }
         fn thread_cpu(&self, tid: i32) -> Option<u64> {
-            self.0.lock().cpu.get(&tid).copied()
+            let mut script = self.0.lock();
+            script.read.push(tid);
+            script.cpu.get(&tid).copied()
         }
         fn process_cpu(&self) -> u64 {
             0
@@ -241,6 +329,9 @@ mod tests {
         }
         fn stacks(&self, threads: &[ThreadRef], _: usize) -> Vec<Option<ThreadStack>> {
             self.0.lock().asked.extend(threads.iter().map(|thread| thread.0));
+            if let Some((registry, label)) = self.1.lock().take() {
+                registry.label_current(label);
+            }
             let frame = RawFrame { method: MethodId(1), bci: 0 };
             threads
                 .iter()
@@ -273,6 +364,8 @@ mod tests {
 
     #[derive(Default)]
     struct Sums {
+        changes: usize,
+        labels: Vec<u32>,
         wall: BTreeMap<u32, u64>,
         cpu: BTreeMap<u32, u64>,
         names: Vec<String>,
@@ -285,11 +378,13 @@ mod tests {
         }
         fn changed(&mut self, _: Slot, stack: Option<&ThreadStack>) {
             assert!(stack.is_some());
+            self.changes += 1;
         }
-        fn ran(&mut self, slot: Slot) -> bool {
-            self.sampled.contains(&slot.0)
+        fn ran(&mut self, slot: Slot) -> Option<TaskLabelId> {
+            self.sampled.contains(&slot.0).then_some(TaskLabelId(0))
         }
-        fn wall(&mut self, slot: Slot, _: TaskLabelId, nanoseconds: u64) {
+        fn wall(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64) {
+            self.labels.push(label.0);
             *self.wall.entry(slot.0).or_default() += nanoseconds;
         }
         fn cpu(&mut self, slot: Slot, _: TaskLabelId, nanoseconds: u64) {
@@ -359,6 +454,66 @@ mod tests {
         // 31 is at 95 %; 32 was off its core; 33 has no sample; 34 no timer.
         assert_eq!(step(50_000_001, [47_500_000, 47_000_000, 50_000_000, 50_000_000]), [32, 33, 34]);
         assert_eq!(sums.wall[&0], 50_000_000);
+    }
+
+    #[test]
+    fn a_task_that_begins_or_ends_while_stacks_are_taken_is_charged_from_the_next_look_on() {
+        let machine = Machine::default();
+        let registry: &'static Registry = Box::leak(Box::default());
+        let mut sweeper = Sweeper::new(Vec::new());
+        let mut sums = Sums::default();
+        let tid = crate::sample::registry::current_tid();
+        registry.enroll(tid, 1, ThreadRef(31)).expect("a slot");
+        machine.0.lock().cpu.insert(tid, 1);
+        let mut step = |used: u64, label_meanwhile: Option<u32>| {
+            {
+                let mut script = machine.0.lock();
+                script.now += 50_000_000;
+                *script.cpu.get_mut(&tid).expect("known") += used;
+            }
+            *machine.1.lock() = label_meanwhile.map(|label| (registry, TaskLabelId(label)));
+            (sums.changes, sums.labels) = (0, Vec::new());
+            sweeper.sweep(Process { vm: &machine, clock: &machine, registry }, PLAN, &mut sums);
+            (sums.changes, sums.labels.clone())
+        };
+        assert_eq!(step(0, None), (1, vec![]), "seen for the first time");
+        assert_eq!(step(5, Some(7)), (0, vec![0]), "the stack may be from before or after");
+        assert_eq!(step(0, None), (1, vec![7]), "looked at again, though it has not run");
+        assert_eq!(step(5, Some(0)), (0, vec![7]));
+        assert_eq!(step(0, None), (1, vec![0]));
+        assert_eq!(step(0, None), (0, vec![0]), "it has not run");
+    }
+
+    #[test]
+    fn a_thread_that_rests_is_passed_over_and_charged_in_full() {
+        let machine = Machine::default();
+        let registry = Registry::new();
+        let mut sweeper = Sweeper::new(Vec::new());
+        let mut sums = Sums::default();
+        for tid in [41, 42] {
+            machine.0.lock().cpu.insert(tid, 0);
+            registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
+        }
+        let mut now = 0;
+        let mut sweep = |sweeper: &mut Sweeper, sums: &mut Sums| {
+            now += 50_000_000;
+            let mut script = machine.0.lock();
+            script.now = now;
+            script.read.clear();
+            *script.cpu.get_mut(&41).expect("known") += 1_000;
+            drop(script);
+            sweeper.sweep(Process { vm: &machine, clock: &machine, registry: &registry }, PLAN, sums);
+            machine.0.lock().read.clone()
+        };
+        for _ in 0..STILL {
+            assert_eq!(sweep(&mut sweeper, &mut sums), [41, 42]);
+        }
+        let reads: Vec<_> = (0..RESTING_LOOKS).map(|_| sweep(&mut sweeper, &mut sums).len()).collect();
+        assert_eq!(reads.iter().filter(|count| **count == 2).count(), 1, "{reads:?}");
+        sweeper.read_all();
+        assert_eq!(sweep(&mut sweeper, &mut sums), [41, 42]);
+        let all = u64::from(STILL + RESTING_LOOKS) * 50_000_000;
+        assert_eq!(sums.wall, BTreeMap::from([(0, all), (1, all)]));
     }
 
     #[test]

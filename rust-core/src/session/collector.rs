@@ -50,7 +50,7 @@ struct Thread {
     node: Option<NodeId>,
     state: Option<ThreadState>,
     /// Where its latest CPU sample since the last sweep found it.
-    sampled: Option<(NodeId, ThreadState)>,
+    sampled: Option<(NodeId, ThreadState, TaskLabelId)>,
     /// The stack is one of a thread that waits for work.
     waits_for_work: bool,
     label: TaskLabelId,
@@ -187,7 +187,7 @@ impl Collector {
         let node = self.node(leaf_side, root_side);
         if let (Weight::Cpu(_), Some(leaf)) = (stack.weight, leaf_side.first()) {
             let state = if leaf.bci < 0 { ThreadState::Native } else { ThreadState::Runnable };
-            self.thread(stack.thread).sampled = Some((node, state));
+            self.thread(stack.thread).sampled = Some((node, state, stack.label));
         }
         node
     }
@@ -347,12 +347,12 @@ impl SweepSink for Collector {
         thread.sampled = None;
     }
 
-    fn ran(&mut self, slot: Slot) -> bool {
-        let Some((node, state)) = self.thread(slot).sampled.take() else { return false };
+    fn ran(&mut self, slot: Slot) -> Option<TaskLabelId> {
+        let (node, state, label) = self.thread(slot).sampled.take()?;
         self.flush_wall(slot.0 as usize);
         let thread = self.thread(slot);
         (thread.node, thread.state, thread.waits_for_work) = (Some(node), Some(state), false);
-        true
+        Some(label)
     }
 
     fn wall(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64) {

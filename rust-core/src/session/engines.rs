@@ -2,10 +2,10 @@
 
 use super::{Plan, Shared};
 use crate::facts;
-use crate::jvm::{self, EventSink, RawFrame, ThreadRef, Watched};
+use crate::jvm::{self, EventSink, RawFrame, ThreadRef, Vm, Watched};
 use crate::profile::Warning;
 use crate::sample::alloc::AllocationSampler;
-use crate::sample::cpu::{CpuTimers, TimerError};
+use crate::sample::cpu::{self, CpuTimers, TimerError};
 use crate::sample::registry::{current_tid, Registry};
 use once_cell::sync::OnceCell;
 use std::time::Duration;
@@ -49,6 +49,18 @@ pub struct Machine {
     pub has_walker: bool,
     /// What came of the attempt to make a timer.
     pub timer: Result<(), TimerError>,
+}
+
+impl Machine {
+    /// This machine with this JVM; makes a timer to see whether it may.
+    pub fn of(vm: Option<&dyn Vm>, feature: u32) -> Machine {
+        Machine {
+            feature,
+            arch: std::env::consts::ARCH,
+            has_walker: vm.is_some_and(|vm| vm.walker().is_some()),
+            timer: cpu::probe(),
+        }
+    }
 }
 
 impl Engines {

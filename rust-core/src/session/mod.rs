@@ -3,16 +3,21 @@
 mod collector;
 mod engines;
 mod governor;
+mod inbox;
 mod labels;
 mod sampler;
+mod sender;
 
 pub use engines::{CpuEngine, EngineReport, Engines, Machine};
+pub use inbox::Inbox;
+pub use sender::{Outgoing, Sender};
+
+pub use crate::sample::clock::{Clock, SystemClock};
 
 use crate::jvm::Vm;
 use crate::profile::{Dictionary, TaskLabels, TaskTotals, Warning};
 use crate::relay::Delta;
 use crate::sample::alloc::AllocationSampler;
-use crate::sample::clock::Clock;
 use crate::sample::cpu::CpuTimers;
 use crate::sample::registry::{current_tid, Registry};
 use crate::sample::ring::{Ring, RING_WORDS};

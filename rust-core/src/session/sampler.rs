@@ -14,8 +14,8 @@ use std::time::Duration;
 
 /// The ring holds 2 000 samples, and class names can go away: neither waits longer.
 const DRAIN: u64 = 50_000_000;
-/// Threads of the JVM itself are looked at once a second.
-const RUNTIME: u64 = 1_000_000_000;
+/// Threads of the JVM itself are looked at once a second, and costs are taken.
+const SECOND: u64 = 1_000_000_000;
 /// Without the wall engine threads are still swept, for names, ends, and CPU of threads without timer.
 const SWEEP_WITHOUT_WALL: u64 = 100_000_000;
 /// Allocation samples a second above which the JVM is told to pick fewer.
@@ -29,6 +29,9 @@ pub(super) struct Sampler {
     governor: Governor,
     mark: Mark,
     delta_from: u64,
+    /// When the last delta was handed on; `None` before the first.
+    last_delta: Option<u64>,
+    begun: u64,
     own_cpu: u64,
     longest_pause: u64,
     alloc_interval: u64,
@@ -42,8 +45,8 @@ struct Due {
     drain: u64,
     sweep: u64,
     runtime: u64,
+    second: u64,
     governor: u64,
-    delta: u64,
 }
 
 impl Sampler {
@@ -59,6 +62,8 @@ impl Sampler {
             shared,
             runtime: RuntimeThreads::default(),
             mark: Mark::default(),
+            last_delta: None,
+            begun: 0,
             own_cpu: 0,
             longest_pause: 0,
             refusal_told: false,
@@ -69,15 +74,11 @@ impl Sampler {
     /// Runs until the session stops. A panic ends it, and is told by whoever called.
     pub(super) fn run(&mut self) {
         let now = self.shared.clock.monotonic();
-        self.due = Due {
-            drain: now + DRAIN,
-            sweep: now,
-            runtime: now,
-            governor: now + WINDOW,
-            delta: now + self.shared.first_delta.as_nanos() as u64,
-        };
+        self.due = Due { drain: now + DRAIN, sweep: now, runtime: now, second: now, governor: now + WINDOW };
+        self.begun = now;
         loop {
-            let next = self.due.drain.min(self.due.sweep).min(self.due.runtime).min(self.due.delta);
+            let due = &self.due;
+            let next = due.drain.min(due.sweep).min(due.runtime).min(due.second).min(self.next_delta());
             let wait = Duration::from_nanos(next.saturating_sub(self.shared.clock.monotonic()));
             let Some(request) = self.shared.await_request(wait) else { return };
             if self.shared.test_panic("sampler") {
@@ -104,8 +105,12 @@ impl Sampler {
             self.due.drain = now + DRAIN;
         }
         if now >= self.due.runtime {
+            self.look_at_runtime();
+            self.due.runtime = now + SECOND * u64::from(self.governor.factor());
+        }
+        if now >= self.due.second {
             self.every_second();
-            self.due.runtime = now + RUNTIME;
+            self.due.second = now + SECOND;
         }
         if now >= self.due.governor {
             self.govern(now);
@@ -155,7 +160,8 @@ impl Sampler {
         }
     }
 
-    fn every_second(&mut self) {
+    /// Charges CPU of the threads that are not Java's; it takes a look at every thread of the process.
+    fn look_at_runtime(&mut self) {
         let shared = self.shared.clone();
         let collector = &mut self.collector;
         let paused = shared.is_paused();
@@ -164,6 +170,10 @@ impl Sampler {
                 collector.add_runtime(&cpu);
             }
         });
+    }
+
+    fn every_second(&mut self) {
+        let shared = self.shared.clone();
         let (taken, nanoseconds) = shared.allocations.take_counts();
         self.own_cpu += nanoseconds;
         self.pace_allocations(taken);
@@ -224,21 +234,32 @@ impl Sampler {
         self.own_cpu + clock.thread_cpu(registry::current_tid()).unwrap_or(0) + threads.sum::<u64>()
     }
 
+    /// The driver's answer to a delta can bring the next one forward.
+    fn next_delta(&self) -> u64 {
+        let (from, interval) = match self.last_delta {
+            Some(at) => (at, self.shared.delta_interval()),
+            None => (self.begun, self.shared.first_delta),
+        };
+        from + interval.as_nanos() as u64
+    }
+
     fn delta_is_due(&self) -> bool {
         let shared = &self.shared;
         let now = shared.driver_time(shared.clock.unix());
         let crossed = period_of(now, shared.plan().report_interval)
             != period_of(shared.driver_time(self.delta_from), shared.plan().report_interval);
         crossed
-            || shared.clock.monotonic() >= self.due.delta
+            || shared.clock.monotonic() >= self.next_delta()
             || self.collector.memory() > shared.plan().memory_limit
     }
 
     /// Hands on what was collected since the last delta.
     fn close(&mut self, request: Option<Closing>) {
         if request.is_some() {
+            self.sweeper.read_all();
             self.sweep();
             self.drain();
+            self.look_at_runtime();
             self.every_second();
         }
         let shared = self.shared.clone();
@@ -261,7 +282,7 @@ impl Sampler {
         };
         self.mark = dictionary.mark();
         self.delta_from = now;
-        self.due.delta = shared.clock.monotonic() + shared.delta_interval().as_nanos() as u64;
+        self.last_delta = Some(shared.clock.monotonic());
         shared.hand_on(delta);
         // Whoever comes after the last delta knows none of the names.
         let last = request.as_ref().is_some_and(|closing| closing.last);

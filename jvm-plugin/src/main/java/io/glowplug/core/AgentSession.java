@@ -23,7 +23,7 @@ public final class AgentSession {
             Started started = core.start(process(core), settings);
             log.pairs(started.lines);
             if (started.running) {
-                Closing closing = new Closing("glowplug-flush", () -> flush(core, guard));
+                Closing closing = new Closing("glowplug-flush", () -> flush(core, guard, log));
                 core.onExit(() -> end(closing));
             }
             guard.panic("agent.start");
@@ -117,9 +117,9 @@ public final class AgentSession {
                 "user_home", System.getProperty("user.home", ""));
     }
 
-    private static void flush(Core core, Guard guard) {
+    private static void flush(Core core, Guard guard, Log log) {
         try {
-            core.flush(FLUSH_MILLIS);
+            log.pairs(core.flush(FLUSH_MILLIS));
         } catch (Throwable t) {
             guard.failed("agent.exit", t);
         }

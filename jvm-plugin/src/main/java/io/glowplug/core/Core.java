@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.security.CodeSource;
+import java.util.Collections;
 import java.util.List;
 import java.util.Properties;
 import java.util.function.BooleanSupplier;
@@ -110,9 +111,9 @@ public final class Core {
         call("taskEnd");
     }
 
-    /** Returns when the last delta is acknowledged, or the time is over. */
-    public void flush(long millis) {
-        call("flush", millis);
+    /** Returns when the last delta is acknowledged, or the time is over; with the {@code log.*} pairs of the end. */
+    public List<String> flush(long millis) {
+        return pairs("flush", millis);
     }
 
     /** The {@code log.*} pairs of the end. */
@@ -214,7 +215,8 @@ public final class Core {
     }
 
     private List<String> pairs(String name, Object... arguments) {
-        return Fields.decode((byte[]) call(name, arguments));
+        byte[] pairs = (byte[]) call(name, arguments);
+        return pairs == null ? Collections.emptyList() : Fields.decode(pairs);
     }
 
     private Object call(String name, Object... arguments) {

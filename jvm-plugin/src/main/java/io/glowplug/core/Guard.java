@@ -8,9 +8,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** What stands between the plugin and the application: every entry point tells it of what was thrown, and throws nothing. */
 public final class Guard {
-    private static final Set<String> THROW = testPlaces("GLOWPLUG_TEST_THROW");
-    private static final Set<String> PANIC = testPlaces("GLOWPLUG_TEST_PANIC");
-
+    private final Set<String> throwing = testPlaces("GLOWPLUG_TEST_THROW");
+    private final Set<String> panicking = testPlaces("GLOWPLUG_TEST_PANIC");
     private final Log log;
     private final Set<String> said = Collections.newSetFromMap(new ConcurrentHashMap<>());
 
@@ -20,7 +19,7 @@ public final class Guard {
 
     /** First statement of an entry point: fails here when a test asks for it. */
     public void enter(String place) {
-        if (THROW.contains(place)) {
+        if (throwing.contains(place)) {
             throw new NoSuchMethodError("GLOWPLUG_TEST_THROW=" + place);
         }
         panic(place);
@@ -28,7 +27,7 @@ public final class Guard {
 
     /** Panics in the core when a test asks for it and the core is open. */
     public void panic(String place) {
-        if (!PANIC.contains(place)) {
+        if (!panicking.contains(place)) {
             return;
         }
         Core core = Core.opened();
@@ -61,8 +60,9 @@ public final class Guard {
         }
     }
 
+    /** A property of the JVM, so that tests can change it from one SparkContext to the next, or a variable of its environment. */
     private static Set<String> testPlaces(String variable) {
-        String value = System.getenv(variable);
+        String value = System.getProperty(variable, System.getenv(variable));
         return value == null ? Collections.emptySet() : new HashSet<>(Arrays.asList(value.split(",")));
     }
 }

@@ -1,5 +1,6 @@
 package io.glowplug.core;
 
+import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,7 +28,8 @@ class Host {
         return Files.exists(Paths.get(path));
     }
 
-    void load(Path library) {
+    void load(Path library) throws IOException {
+        ElfFile.requireWhole(library);
         System.load(library.toString());
     }
 }

@@ -27,7 +27,8 @@ final class Native {
 
     static native void answer(long token, byte[] answer, String error);
 
-    static native void flush(long millis);
+    /** Returns the {@code log.*} pairs of the end. */
+    static native byte[] flush(long millis);
 
     static native byte[] closeApplication(int application, long millis);
 

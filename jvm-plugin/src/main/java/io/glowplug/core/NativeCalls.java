@@ -35,8 +35,7 @@ final class NativeCalls implements Function<Object[], Object> {
             case "openApplication":
                 return Native.openApplication((byte[]) call[1], (byte[]) call[2]);
             case "flush":
-                Native.flush((Long) call[1]);
-                return null;
+                return Native.flush((Long) call[1]);
             case "closeApplication":
                 return Native.closeApplication((Integer) call[1], (Long) call[2]);
             case "command":

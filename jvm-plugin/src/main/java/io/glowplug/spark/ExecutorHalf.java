@@ -136,7 +136,7 @@ public final class ExecutorHalf implements ExecutorPlugin {
     /** On the closing thread. */
     private void flush() {
         try {
-            core.flush(FLUSH_MILLIS);
+            log.pairs(core.flush(FLUSH_MILLIS));
         } catch (Throwable t) {
             guard.failed("executor.shutdown", t);
         }

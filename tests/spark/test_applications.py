@@ -1,0 +1,200 @@
+"""Real applications on real Spark, each with and without the plugin: what a user gets, and that the job is untouched."""
+
+import dataclasses
+import re
+
+import pytest
+
+from support import apps, folders, processes, versions
+
+LOCAL, CLUSTER = "local[2]", "local-cluster[2,1,1024]"
+TASK_THREAD = "Executor task launch worker"
+IN_A_TASK = "org.apache.spark.executor.Executor$TaskRunner.run"
+
+# The busiest user method of each stage, by stage id.
+BUSIEST = {
+    "TwoGroups": ["TwoGroups.countPrimes", "TwoGroups.hashRounds"],
+    "SqlReport": ["SqlReport$Weigh.weighGrains", "SqlReport$Polish.polishEdges"],
+    "report.py": ["SqlReport$Weigh.weighGrains"],
+}
+
+
+def cases() -> list:
+    if not versions.FULL:
+        return [("3.5.9", LOCAL, "SqlReport"), ("3.5.9", LOCAL, "report.py"), ("4.3.0", CLUSTER, "TwoGroups")]
+    # PySpark takes this machine's Python from 3.4 on.
+    return [(version, master, name) for version in versions.SPARKS for master in (LOCAL, CLUSTER) for name in BUSIEST
+            if name != "report.py" or versions.is_at_least(version, "3.4.0")]
+
+
+@dataclasses.dataclass
+class Pair:
+    version: str
+    master: str
+    name: str
+    plain: object
+    run: object
+    folder: folders.Folder
+
+    @property
+    def has_labels(self) -> bool:
+        """Spark tells plugins of tasks from 3.1 on."""
+        return versions.is_at_least(self.version, "3.1.0")
+
+    @property
+    def executors(self) -> list:
+        return ["0", "1"] if self.master == CLUSTER else []
+
+
+@pytest.fixture(scope="module", params=cases(), ids="-".join)
+def pair(request, spark):
+    version, master, name = request.param
+    chosen = spark(version)
+    plain, run = (submit(chosen, master, name, plugin) for plugin in (False, True))
+    return Pair(version, master, name, plain, run, folders.Folder(run.folder))
+
+
+def submit(spark, master: str, name: str, plugin: bool):
+    options = {"plugin": plugin}
+    if name == "report.py":
+        application = apps.SOURCES / name
+        options["options"] = ["--jars", str(apps.spark_application("SqlReport", spark).jar)]
+    else:
+        application = apps.spark_application(name, spark)
+    return spark.submit(master, application, **options)
+
+
+def test_the_job_is_untouched(pair):
+    assert pair.plain.exit_code == 0, pair.plain.tail
+    assert (pair.run.exit_code, pair.run.stdout) == (pair.plain.exit_code, pair.plain.stdout)
+    assert pair.plain.stdout
+
+
+def test_each_process_says_at_its_start_what_is_profiled_and_how(pair):
+    who = "driver" if pair.executors else "driver and executor (local mode)"
+    place = f"the profile goes to {pair.run.work}/glowplug-profiles (default, the working directory)"
+    expected = {"driver": start_line(pair, who, place)}
+    expected.update({executor: start_line(pair, f"executor {executor}", "samples go to the driver") for executor in pair.executors})
+    said = {"driver": processes.messages(pair.run.stderr)[0]}
+    said.update({executor: processes.messages(log)[0] for executor, log in pair.run.executor_stderr.items()})
+    assert set(said) == set(expected)
+    for process, pattern in expected.items():
+        assert re.fullmatch(pattern, said[process]), f"{process}: {said[process]}"
+
+
+def start_line(pair, who: str, destination: str) -> str:
+    ending = "" if pair.has_labels else f"; Spark {pair.version} does not tell plugins of tasks (3.1 and newer do): no stage labels"
+    return (rf"profiling {re.escape(who)} on OpenJDK 64-Bit Server VM \S+ with cpu=\S+\(10ms\)( \([^;]*\))?, wall=\S+\(50ms\), alloc=[^;]*, "
+            rf"runtime=[^;]*; not built in yet: lock, heap; {re.escape(destination)}; settings: all default{re.escape(ending)}")
+
+
+def test_the_driver_says_at_its_end_where_the_profile_is(pair):
+    lines = processes.messages(pair.run.stderr)
+    processes = "3 processes" if pair.executors else "1 process"
+    assert re.fullmatch(rf"profile written to {re.escape(str(pair.folder.path))}: {processes}, [1-9]\d* samples, "
+                        r"(none lost|\d+ without a full stack \(.*\)), own cost \d+\.\d\d % of their CPU", lines[-1]), lines[-1]
+    assert len(lines) == 2, "nothing but the start line and the end line: " + "\n".join(lines)
+
+
+def test_an_executor_says_at_its_end_what_the_driver_has_of_it(pair):
+    for executor, log in pair.run.executor_stderr.items():
+        lines = processes.messages(log)
+        assert re.fullmatch(rf"the driver has all of executor {executor}: [1-9]\d* deltas? with \d+\.\d{{9}} s of CPU", lines[-1]), lines
+
+
+def test_all_processes_are_in_the_summary(pair):
+    assert set(pair.folder.processes) == {"driver", *pair.executors}
+    for process in pair.folder.summary["processes"]:
+        assert process["ending"] == "shutdown", process
+        assert process["samples"]["cpu"] > 0 and process["samples"]["wall"] > 0, process
+    assert pair.folder.summary["application"]["spark"] == pair.version
+
+
+def test_the_folder_holds_what_it_shall(pair):
+    expected = {"index.html", "page.json.gz", "profile.pb.gz", "driver.pb.gz", "summary.json", "periods/*.pb.gz"}
+    assert pair.folder.files == expected | {f"executors/{executor}.pb.gz" for executor in pair.executors}
+    assert folders.data_of_page((pair.folder.path / "index.html").read_text()) == pair.folder.page
+    assert pair.folder.page["final"] is True
+
+
+def test_the_busiest_user_method_of_each_stage_is_the_known_one(pair):
+    user = re.compile(r"(TwoGroups|SqlReport)[.$]")
+    if not pair.has_labels:
+        on_task_threads = pair.folder.profile.where(lambda sample: sample.labels.get("thread", "").startswith(TASK_THREAD))
+        assert busiest(on_task_threads, user) in BUSIEST[pair.name]
+        return
+    stages = sorted(large_stages(pair.folder.profile), key=int)
+    found = [busiest(pair.folder.profile.where(stage=stage), user) for stage in stages]
+    if pair.name == "TwoGroups":
+        # Whichever thread comes first has the smaller stage id.
+        found.sort()
+    assert found == BUSIEST[pair.name]
+
+
+def busiest(profile, user) -> str:
+    return next(name for name in profile.self_by_name("cpu") if user.match(name))
+
+
+def large_stages(profile) -> list:
+    return [stage for stage, cpu in profile.by_label("stage", "cpu").items() if stage is not None and cpu > 700_000_000]
+
+
+def test_the_cpu_of_a_stage_is_what_spark_says(pair):
+    compared = 0
+    for stage in pair.folder.summary["stages"]:
+        if stage["spark_cpu_ns"] <= 5e9 or not pair.has_labels:
+            continue
+        compared += 1
+        samples = pair.folder.profile.where(lambda sample: sample.labels["thread"].startswith(TASK_THREAD), stage=str(stage["stage"]),
+                                            stage_attempt=str(stage["attempt"]))
+        assert samples.total("cpu") == stage["cpu_ns"]
+        assert abs(stage["cpu_ns"] - stage["spark_cpu_ns"]) <= 0.1 * stage["spark_cpu_ns"], stage
+    if pair.has_labels:
+        assert compared == (2 if pair.name == "TwoGroups" else 1)
+        return
+    on_task_threads = pair.folder.profile.where(lambda sample: sample.labels.get("thread", "").startswith(TASK_THREAD)).total("cpu")
+    by_spark = sum(stage["spark_cpu_ns"] for stage in pair.folder.summary["stages"])
+    assert by_spark > 5e9 and abs(on_task_threads - by_spark) <= 0.1 * by_spark
+
+
+def test_labels_are_on_tasks_and_nowhere_else(pair):
+    if not pair.has_labels:
+        assert all("stage" not in sample.labels for sample in pair.folder.profile.samples)
+        return
+    labelled = pair.folder.profile.where(lambda sample: "stage" in sample.labels)
+    assert labelled.samples
+    for sample in labelled.samples:
+        assert IN_A_TASK in sample.stack or sample.stack[0] == "[unknown]", sample
+        assert sample.labels["thread"].startswith(TASK_THREAD), sample
+        assert sample.labels.get("thread_state") != "IDLE", sample
+    outside = pair.folder.profile.where(stage=None)
+    assert not any({"job_group", "job_description", "sql_execution", "stage_attempt"} & set(sample.labels) for sample in outside.samples)
+    assert outside.where(lambda sample: sample.labels.get("thread", "").startswith(TASK_THREAD), thread_state="IDLE").total("wall") > 0
+
+
+def test_two_job_groups_at_once_are_told_apart(pair):
+    if pair.name != "TwoGroups" or not pair.has_labels:
+        pytest.skip("one job group")
+    profile = pair.folder.profile
+    groups = {"hashing": ("blue", "TwoGroups.hash"), "counting": ("green", "TwoGroups.count")}
+    for group, (team, task) in groups.items():
+        samples = profile.where(job_group=group)
+        assert samples.total("cpu") > 5e9 * 0.9
+        assert {sample.labels["stage"] for sample in samples.samples} == {pair.folder.stage_of(user_team=team)}
+        assert {sample.labels["job_description"] for sample in samples.samples} == {f"the {group} job"}
+        others = {"TwoGroups.hash", "TwoGroups.count"} - {task}
+        assert not [sample for sample in samples.samples if others & set(sample.stack)]
+        by_group = profile.where(lambda sample: task in sample.stack).by_label("job_group", "samples")
+        assert set(by_group) == {group}
+    planning = profile.where(lambda sample: "TwoGroups.planNextQuarter" in sample.stack)
+    assert planning.total("cpu") > 1e9
+    assert planning.where(stage=None, job_group=None, process="driver").total("cpu") == planning.total("cpu")
+
+
+def test_a_query_is_told_by_its_execution_and_description(pair):
+    if pair.name != "SqlReport" or not pair.has_labels:
+        pytest.skip("no query with a description")
+    labelled = pair.folder.profile.where(lambda sample: "stage" in sample.labels)
+    assert set(labelled.by_label("job_description", "cpu")) == {"orders by customer"}
+    assert set(labelled.by_label("sql_execution", "cpu")) == {"0"}
+    assert any(re.search(r"GeneratedIteratorForCodegenStage\d+\.", name) for name in labelled.names())

@@ -1,0 +1,45 @@
+"""Test applications: tests/apps/*.java, each compiled against the Spark that runs it, and kept by content."""
+
+import dataclasses
+import hashlib
+import zipfile
+from pathlib import Path
+
+from . import jdks, machine, versions
+
+SOURCES = machine.ROOT / "tests/apps"
+
+
+@dataclasses.dataclass
+class Application:
+    main: str
+    jar: Path
+
+
+def spark_application(name: str, spark) -> Application:
+    """tests/apps/<name>.java (class <name>, no package) for one Spark version."""
+    release = 17 if versions.is_at_least(spark.version, "4.0.0") else 8
+    return _compile(name, f"{spark.home}/jars/*", release, spark.version)
+
+
+def java_program(name: str) -> Application:
+    """tests/apps/<name>.java with nothing but the JDK on its class path; runs from Java 8 on."""
+    return _compile(name, "", 8, "java")
+
+
+def _compile(name: str, class_path: str, release: int, against: str) -> Application:
+    source = SOURCES / f"{name}.java"
+    key = hashlib.sha256(source.read_bytes() + f"{against} {release}".encode()).hexdigest()[:12]
+    folder = machine.cached(f"apps/{name}-{against}-{key}", f"nothing: compiling {source.name} for {against}",
+                            lambda folder: _make_jar(source, class_path, release, folder))
+    return Application(name, folder / f"{name}.jar")
+
+
+def _make_jar(source: Path, class_path: str, release: int, folder: Path) -> None:
+    classes = folder / "classes"
+    # -g: profiles name files and lines.
+    machine.run([jdks.java_home(17) / "bin/javac", "-nowarn", "-g", "-proc:none", "-encoding", "UTF-8", "--release", release,
+                 "-cp", class_path, "-d", classes, source])
+    with zipfile.ZipFile(folder / f"{source.stem}.jar", "w") as jar:
+        for file in sorted(classes.rglob("*.class")):
+            jar.write(file, file.relative_to(classes))
