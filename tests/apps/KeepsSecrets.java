@@ -13,7 +13,7 @@ public final class KeepsSecrets {
 
     public static void main(String[] arguments) {
         String secret = arguments[0];
-        SparkSession spark = SparkSession.builder().appName("keeps secrets").getOrCreate();
+        SparkSession spark = SparkSession.builder().appName("keeps " + secret).getOrCreate();
         JavaSparkContext context = new JavaSparkContext(spark.sparkContext());
         spark.udf().register("work", (UDF1<Long, Long>) KeepsSecrets::work, DataTypes.LongType);
 

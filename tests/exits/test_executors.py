@@ -63,14 +63,14 @@ def test_an_executor_that_lives_5_s_is_in_the_profile(killed):
 
 def test_the_job_outlives_its_executors(killed):
     assert killed.run.stdout == "[0, 1]\n"
-    assert {"driver", "0", "1", "2", "3"} <= set(killed.folder.processes)
+    assert {"driver", "0", "1"} < set(killed.folder.processes), "others have come"
     assert [message.split(" ")[0] for message in processes.messages(killed.run.stderr)] == ["profiling", "profile"]
 
 
 def test_the_page_is_readable_20_s_after_the_context_is_up(killed):
     page = folders.data_of_page(killed.page_after_20_s)
     assert page["final"] is False
-    assert BUSY in page["names"]
+    assert "LongTasks.main" in page["names"]
 
 
 @pytest.fixture(scope="module")

@@ -65,6 +65,8 @@ def test_what_was_hidden_is_marked(runs):
     assert len(failures) == 1 and "failed over ***" in failures[0]
     settings = {setting["key"]: setting["value"] for setting in folder.summary["settings"]}
     assert settings["spark.glowplug.google.name"] == "***"
+    assert folder.summary["profile"]["name"] == "***"
+    assert folder.summary["application"]["name"] == folder.page["title"] == "keeps ***"
 
 
 def test_no_line_of_ours_holds_a_secret(runs):

@@ -534,11 +534,12 @@ impl State {
             jar: me.process.get("jar").to_owned(),
             engines: me.identity.engines.join(", "),
             settings: me.effective.clone(),
+            name: redaction.redact_text(&info.name),
             ..info
         };
         let mut application = Application::new(
             info,
-            &me.settings,
+            &with_printable_names(&me.settings, &redaction),
             root.clone(),
             Box::new(Formats),
             Box::new(move |text| redaction.redact_text(text)),
@@ -595,8 +596,8 @@ impl State {
     fn write_refused(&mut self) {
         let (Some(me), Some(sender)) = (&self.me, &self.sender) else { return };
         let Some(root) = &me.place.root else { return };
-        let name = me.process.get("app_name");
-        let Some(content) = sender.own_file(name, me.settings.cpu_interval, SystemClock.unix()) else {
+        let name = me.redaction.redact_text(me.process.get("app_name"));
+        let Some(content) = sender.own_file(&name, me.settings.cpu_interval, SystemClock.unix()) else {
             return;
         };
         let folder = folder_name(me.process.get("app_id"), me.process.get("app_attempt"));
@@ -685,6 +686,19 @@ fn summary_settings(resolution: &Resolution) -> Vec<SummarySetting> {
             origin: setting.origin.to_string(),
         })
         .collect()
+}
+
+/// Names stand in every file, but one may be a secret by the user's own pattern.
+fn with_printable_names(settings: &Settings, redaction: &Redaction) -> Settings {
+    let printable = |name: &Option<String>| {
+        name.as_ref().map(|name| redaction.redact_value("spark.glowplug.google.name", name))
+    };
+    Settings {
+        profile_name: printable(&settings.profile_name),
+        profile_version: printable(&settings.profile_version),
+        profile_group: printable(&settings.profile_group),
+        ..settings.clone()
+    }
 }
 
 /// A label's value as it may leave the process: its first line, cut, with secrets hidden.

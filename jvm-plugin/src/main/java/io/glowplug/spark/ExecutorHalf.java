@@ -15,7 +15,8 @@ import org.apache.spark.deploy.SparkHadoopUtil;
 
 /** The plugin in an executor. In local mode the driver's half has started the core, and this one only labels tasks. */
 public final class ExecutorHalf implements ExecutorPlugin {
-    private static final long FLUSH_MILLIS = 2_000;
+    /** A driver that does not answer delays an executor's exit by 2 s at most: this, and what comes before and after it. */
+    private static final long FLUSH_MILLIS = 1_600;
     private static final long FLUSH_LIMIT_MILLIS = 5_000;
 
     private final Log log;
