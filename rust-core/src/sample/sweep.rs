@@ -308,6 +308,9 @@ mod tests {
         fn process_cpu(&self) -> u64 {
             0
         }
+        fn thread_count(&self) -> u64 {
+            0
+        }
         fn threads(&self) -> Vec<i32> {
             Vec::new()
         }
