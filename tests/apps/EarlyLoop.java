@@ -1,10 +1,13 @@
 import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.Arrays;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 
 /** 5 s of CPU before there is a SparkContext, and 1 s in its only job. */
 public final class EarlyLoop {
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
     public static void main(String[] arguments) {
         System.out.println(beforeTheContext(1));
         JavaSparkContext context = new JavaSparkContext(new SparkConf().setAppName("early loop"));
@@ -32,6 +35,6 @@ public final class EarlyLoop {
     }
 
     private static long cpuTime() {
-        return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+        return THREADS.getCurrentThreadCpuTime();
     }
 }

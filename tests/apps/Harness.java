@@ -1,6 +1,7 @@
 import java.io.File;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.net.URLDecoder;
@@ -20,6 +21,7 @@ import org.apache.spark.api.java.JavaSparkContext;
  * properties for the time of the case).
  */
 public final class Harness {
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     private static final Map<String, ClassLoader> LOADERS = new HashMap<>();
 
     public static void main(String[] arguments) throws Exception {
@@ -93,12 +95,14 @@ public final class Harness {
         long end = cpuTime() + 60_000_000;
         double root = value;
         while (cpuTime() < end) {
-            root = Math.sqrt(root + 1);
+            for (int round = 0; round < 10_000; round++) {
+                root = Math.sqrt(root + round);
+            }
         }
         return root > 0 ? value * value : 0;
     }
 
     private static long cpuTime() {
-        return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+        return THREADS.getCurrentThreadCpuTime();
     }
 }

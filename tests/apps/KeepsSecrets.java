@@ -1,4 +1,5 @@
 import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.Collections;
 import org.apache.spark.SparkException;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -8,6 +9,8 @@ import org.apache.spark.sql.types.DataTypes;
 
 /** A job that has its argument, a secret, wherever a profiler could pick it up: SQL text, description, labels, names, failures. */
 public final class KeepsSecrets {
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
     public static void main(String[] arguments) {
         String secret = arguments[0];
         SparkSession spark = SparkSession.builder().appName("keeps secrets").getOrCreate();
@@ -29,7 +32,9 @@ public final class KeepsSecrets {
         long end = cpuTime() + 100_000_000;
         double value = id + 1;
         while (cpuTime() < end) {
-            value = Math.sqrt(value + 1);
+            for (int round = 0; round < 10_000; round++) {
+                value = Math.sqrt(value + round);
+            }
         }
         return value > 0 ? id : 0;
     }
@@ -46,6 +51,6 @@ public final class KeepsSecrets {
     }
 
     private static long cpuTime() {
-        return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+        return THREADS.getCurrentThreadCpuTime();
     }
 }

@@ -2,6 +2,7 @@ import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -18,6 +19,7 @@ import org.apache.spark.api.java.JavaSparkContext;
  * "up" is there from the moment at which the SparkContext is.
  */
 public final class LongTasks {
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     private static final long CHUNK = 50_000_000;
 
     public static void main(String[] arguments) throws Exception {
@@ -74,6 +76,6 @@ public final class LongTasks {
     }
 
     private static long cpuTime() {
-        return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+        return THREADS.getCurrentThreadCpuTime();
     }
 }

@@ -1,4 +1,5 @@
 import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.Row;
@@ -8,6 +9,8 @@ import org.apache.spark.sql.types.DataTypes;
 
 /** A query of two stages, each with a function of its own that takes nearly all of its CPU: 6 s in the first, 1 s in the second. */
 public final class SqlReport {
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
     public static void main(String[] arguments) {
         SparkSession spark = SparkSession.builder().appName("sql report").getOrCreate();
         spark.udf().register("weigh", new Weigh(), DataTypes.LongType);
@@ -63,6 +66,6 @@ public final class SqlReport {
     }
 
     private static long cpuTime() {
-        return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+        return THREADS.getCurrentThreadCpuTime();
     }
 }

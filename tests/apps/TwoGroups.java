@@ -1,4 +1,5 @@
 import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -14,6 +15,7 @@ import org.apache.spark.api.java.function.Function;
  * driver's main thread is busy, and afterwards nobody is.
  */
 public final class TwoGroups {
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     private static final int TASKS = 12;
     private static final long TASK_CPU = 500_000_000L;
     private static final long DRIVER_CPU = 1_500_000_000L;
@@ -91,6 +93,6 @@ public final class TwoGroups {
     }
 
     private static long cpuTime() {
-        return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+        return THREADS.getCurrentThreadCpuTime();
     }
 }

@@ -90,22 +90,17 @@ def start_line(pair, who: str, destination: str) -> str:
 
 def test_the_driver_says_at_its_end_where_the_profile_is(pair):
     lines = processes.messages(pair.run.stderr)
-    processes = "3 processes" if pair.executors else "1 process"
-    assert re.fullmatch(rf"profile written to {re.escape(str(pair.folder.path))}: {processes}, [1-9]\d* samples, "
+    count = "3 processes" if pair.executors else "1 process"
+    assert re.fullmatch(rf"profile written to {re.escape(str(pair.folder.path))}: {count}, [1-9]\d* samples, "
                         r"(none lost|\d+ without a full stack \(.*\)), own cost \d+\.\d\d % of their CPU", lines[-1]), lines[-1]
     assert len(lines) == 2, "nothing but the start line and the end line: " + "\n".join(lines)
-
-
-def test_an_executor_says_at_its_end_what_the_driver_has_of_it(pair):
-    for executor, log in pair.run.executor_stderr.items():
-        lines = processes.messages(log)
-        assert re.fullmatch(rf"the driver has all of executor {executor}: [1-9]\d* deltas? with \d+\.\d{{9}} s of CPU", lines[-1]), lines
 
 
 def test_all_processes_are_in_the_summary(pair):
     assert set(pair.folder.processes) == {"driver", *pair.executors}
     for process in pair.folder.summary["processes"]:
         assert process["ending"] == "shutdown", process
+        assert pair.folder.profile.where(process=process["id"]).total("cpu") == process["sampled_cpu_ns"], "nothing was lost on the way"
         assert process["samples"]["cpu"] > 0 and process["samples"]["wall"] > 0, process
     assert pair.folder.summary["application"]["spark"] == pair.version
 
@@ -163,8 +158,11 @@ def test_labels_are_on_tasks_and_nowhere_else(pair):
         return
     labelled = pair.folder.profile.where(lambda sample: "stage" in sample.labels)
     assert labelled.samples
+    # The JVM does not always find the way down from where it called Java itself.
+    without_root = labelled.where(lambda sample: sample.stack[0] != "java.lang.Thread.run")
+    assert without_root.total("cpu") <= 0.05 * labelled.total("cpu")
     for sample in labelled.samples:
-        assert IN_A_TASK in sample.stack or sample.stack[0] == "[unknown]", sample
+        assert IN_A_TASK in sample.stack or sample in without_root.samples, sample
         assert sample.labels["thread"].startswith(TASK_THREAD), sample
         assert sample.labels.get("thread_state") != "IDLE", sample
     outside = pair.folder.profile.where(stage=None)

@@ -250,6 +250,7 @@ impl Processes {
             engines: identity.engines.clone(),
             samples: status.samples.iter().copied().collect(),
             lost: status.lost.iter().map(|lost| (lost.cause, lost.count)).collect(),
+            sampled_cpu_ns: status.sampled_cpu,
             own_cpu_seconds: seconds(status.own_cpu),
             process_cpu_seconds: seconds(status.process_cpu),
             longest_pause_ms: status.longest_pause as f64 / 1e6,

@@ -82,6 +82,8 @@ pub struct SummaryProcess {
     pub samples: BTreeMap<Engine, u64>,
     /// Losses by cause.
     pub lost: BTreeMap<LostCause, u64>,
+    /// CPU of all samples that it has handed on; less in `profile.pb.gz` is a loss on the way.
+    pub sampled_cpu_ns: u64,
     /// CPU of the profiler in it.
     pub own_cpu_seconds: f64,
     /// CPU of the whole process.

@@ -704,6 +704,7 @@ fn the_summary_is_what_the_output_contract_says() {
         process_cpu: 2_500_000_000,
         longest_pause: 1_500_000,
         native_memory: 4096,
+        sampled_cpu: 2_000_000_001,
     };
     let mut delta = sender.last(T, T + 2 * SECOND);
     delta.warnings.push((Warning { code: "unknown-key".into(), message: "hush".into() }, 2));
@@ -717,7 +718,7 @@ fn the_summary_is_what_the_output_contract_says() {
             + r#""processes":[{"id":"driver","host":"host-driver","pid":4711,"#
             + r#""java":"OpenJDK 64-Bit Server VM 17.0.9","started":"2026-11-30T03:30:00.123Z","#
             + r#""ended":"2026-11-30T03:30:02Z","ending":"shutdown","engines":["cpu=timers(10ms)","alloc=off"],"#
-            + r#""samples":{"cpu":12,"wall":40},"lost":{"ring_full":1},"own_cpu_seconds":0.005,"#
+            + r#""samples":{"cpu":12,"wall":40},"lost":{"ring_full":1},"sampled_cpu_ns":2000000001,"own_cpu_seconds":0.005,"#
             + r#""process_cpu_seconds":2.5,"longest_pause_ms":1.5,"native_memory_bytes":4096}],"stages":[],"#
             + r#""settings":[{"key":"spark.glowplug.dir","value":"/profiles","origin":"conf"}],"#
             + r#""warnings":[{"code":"unknown-key","message":"***","count":2}],"folded":[]}"#

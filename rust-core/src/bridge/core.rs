@@ -44,6 +44,8 @@ struct State {
     last_application: i32,
     sender: Option<Sender>,
     work: Work,
+    /// Why the sampler thread has ended: also for what is opened after that.
+    stopped: Option<Warning>,
     ended: bool,
 }
 
@@ -433,7 +435,11 @@ impl Core {
         *self.redaction.write() = Some(me.redaction.clone());
         let mut state = self.state.lock();
         if me.role == Role::Executor && me.profiled && state.sender.is_none() {
-            state.sender = Some(Sender::new(me.identity.clone(), me.settings.report_interval));
+            let mut sender = Sender::new(me.identity.clone(), me.settings.report_interval);
+            if let Some(warning) = state.stopped.clone() {
+                sender.failed(warning, SystemClock.unix());
+            }
+            state.sender = Some(sender);
         }
         state.me = Some(me);
     }
@@ -444,6 +450,9 @@ impl Core {
             let message = format!("the profiler has stopped, and the job runs on without it: {message}");
             state.work.push(Job::Log { level: "WARN", message: message.clone() });
             state.failed(message);
+        }
+        for message in self.inbox.take_warnings() {
+            state.work.push(Job::Log { level: "WARN", message });
         }
         let now = SystemClock.unix();
         state.place_deltas(&self.inbox, now);
@@ -527,13 +536,16 @@ impl State {
             settings: me.effective.clone(),
             ..info
         };
-        let application = Application::new(
+        let mut application = Application::new(
             info,
             &me.settings,
             root.clone(),
             Box::new(Formats),
             Box::new(move |text| redaction.redact_text(text)),
         );
+        if let Some(warning) = &self.stopped {
+            application.warn(warning.clone(), true);
+        }
         self.applications
             .insert(handle, Open { application, root, closed: false, own: OwnProcess::default() });
         handle
@@ -618,8 +630,9 @@ impl State {
             open.application.warn(warning.clone(), true);
         }
         if let Some(sender) = &mut self.sender {
-            sender.failed(warning, SystemClock.unix());
+            sender.failed(warning.clone(), SystemClock.unix());
         }
+        self.stopped = Some(warning);
     }
 }
 

@@ -286,7 +286,7 @@ fn wrong_input_is_named_with_what_to_do() {
     );
     assert_eq!(
         error(&["top", &good, "--stages", "4"]),
-        usage("there is no option `--stages`; did you mean `--stage`? Known: -n, --value, --stage, --process, --idle")
+        usage("there is no option `--stages`; did you mean `--stage`? Known: -n, --sort, --value, --stage, --process, --idle")
     );
     assert_eq!(error(&["top", &good, "-n", "0"]), usage("`-n 0`: a whole number from 1"));
     assert_eq!(error(&["top", &good, "-n"]), usage("`-n` needs a value"));

@@ -18,6 +18,7 @@ The functions with most of a value. `self`: in the function itself; `total`: in 
 that calls itself counts once. The first line says what 100 % is.
 
   -n <number>       rows, 20 if left out
+  --sort <column>   self (if left out) or total: total finds who asks for work that libraries do
   --value <type>    cpu (if left out), wall, alloc_space, alloc_objects, samples, contentions, delay
   --stage <id>      only tasks of this stage
   --process <id>    only `driver`, or an executor id
@@ -26,6 +27,7 @@ that calls itself counts once. The first line says what 100 % is.
 Examples:
   java -jar glowplug-spark.jar top glowplug-profiles/app-20261129224100-0007
   java -jar glowplug-spark.jar top app-1 --stage 3 --value alloc_space -n 5
+  java -jar glowplug-spark.jar top app-1 --value alloc_space --sort total
   java -jar glowplug-spark.jar top app-1/periods/20261129T224100Z.pb.gz --process driver --value wall
 ";
 
@@ -43,6 +45,11 @@ pub(super) fn run(args: &[String]) -> Result<Done, Failure> {
             .ok_or_else(|| Failure::Use(format!("`-n {text}`: a whole number from 1")))?,
     };
     let value = value_type(arguments.value("--value").unwrap_or("cpu"))?;
+    let by_total = match arguments.value("--sort").unwrap_or("self") {
+        "self" => false,
+        "total" => true,
+        other => return Err(Failure::Use(format!("`--sort {other}`: self or total"))),
+    };
     let filter = Filter {
         stage: arguments.value("--stage"),
         process: arguments.value("--process"),
@@ -50,7 +57,7 @@ pub(super) fn run(args: &[String]) -> Result<Done, Failure> {
     };
     let Input { decoded, notes, .. } = input::read(&arguments.paths)?;
     filter.check(&decoded.profile)?;
-    let table = Table::new(&decoded.profile, value, &filter);
+    let table = Table::new(&decoded.profile, value, &filter, by_total);
     if table.chosen == 0 {
         return Err(Failure::Input(nothing(&decoded.profile, value, &filter)));
     }
@@ -66,8 +73,10 @@ pub(super) fn value_type(name: &str) -> Result<ValueType, Failure> {
     })
 }
 
-const SYNTAX: Syntax =
-    Syntax { with_value: &[&["-n"], &["--value"], &["--stage"], &["--process"]], flags: &["--idle"] };
+const SYNTAX: Syntax = Syntax {
+    with_value: &[&["-n"], &["--sort"], &["--value"], &["--stage"], &["--process"]],
+    flags: &["--idle"],
+};
 
 const DEFAULT_ROWS: usize = 20;
 
@@ -164,7 +173,7 @@ struct Table {
 }
 
 impl Table {
-    fn new(profile: &Profile, value: ValueType, filter: &Filter) -> Self {
+    fn new(profile: &Profile, value: ValueType, filter: &Filter, by_total: bool) -> Self {
         let dictionary = &profile.dictionary;
         let nodes = dictionary.mark().nodes as usize;
         let mut own = vec![0u64; nodes];
@@ -193,9 +202,8 @@ impl Table {
         }
         let mut rows: Vec<(NameId, Row)> = rows.into_iter().collect();
         rows.sort_by(|(left, a), (right, b)| {
-            (b.own, b.total)
-                .cmp(&(a.own, a.total))
-                .then_with(|| dictionary.text(*left).cmp(dictionary.text(*right)))
+            let key = |row: &Row| if by_total { (row.total, row.own) } else { (row.own, row.total) };
+            key(b).cmp(&key(a)).then_with(|| dictionary.text(*left).cmp(dictionary.text(*right)))
         });
         Table { value, chosen: total[0], all: profile.total(value), rows }
     }
@@ -221,6 +229,7 @@ impl Table {
             );
         }
         if self.rows.len() > rows {
+            // Only self adds up: a total holds the totals of what it calls.
             let rest: u64 = self.rows[rows..].iter().fold(0, |sum, (_, row)| sum.saturating_add(row.own));
             let more = self.rows.len() - rows;
             let _ = writeln!(

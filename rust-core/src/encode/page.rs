@@ -85,7 +85,7 @@ pub struct PageProcess {
     pub own_cpu_s: f64,
     /// CPU of the process, seconds.
     pub process_cpu_s: f64,
-    /// CPU samples.
+    /// Samples of all engines.
     pub samples: u64,
     /// Samples without a stack, or not taken.
     pub lost: u64,

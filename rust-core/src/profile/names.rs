@@ -32,8 +32,9 @@ pub fn fold_method_name(method: &str) -> String {
 
 /// A thread's name with its numbers, ids and addresses as `#`.
 pub fn fold_thread_name(name: &str) -> String {
-    if let Some(prefix) = THREADS_NAMED_BY_WORK.into_iter().find(|prefix| name.starts_with(prefix)) {
-        return prefix.to_owned();
+    let by_work = THREADS_NAMED_BY_WORK.into_iter().find(|(prefix, _)| name.starts_with(prefix));
+    if let Some((_, folded)) = by_work {
+        return folded.to_owned();
     }
     let bytes = name.as_bytes();
     let mut folded = String::with_capacity(name.len());
@@ -65,8 +66,14 @@ pub fn fold_thread_name(name: &str) -> String {
 
 /// Threads whose name says what they work on: the rest of the name would give every task or file a
 /// thread of its own.
-const THREADS_NAMED_BY_WORK: [&str; 3] =
-    ["Executor task launch worker", "DataStreamer for file", "ResponseProcessor for block"];
+///
+/// Spark 4 calls a task thread otherwise while it has no task; it is the same thread.
+const THREADS_NAMED_BY_WORK: [(&str, &str); 4] = [
+    ("Executor task launch worker", "Executor task launch worker"),
+    ("Executor task idle worker", "Executor task launch worker"),
+    ("DataStreamer for file", "DataStreamer for file"),
+    ("ResponseProcessor for block", "ResponseProcessor for block"),
+];
 
 /// Words that end in, or hold, a digit which is no number of a thread.
 const WORDS_WITH_DIGITS: [&str; 10] =
@@ -443,6 +450,7 @@ mod tests {
         ("Executor task launch worker for task 0.0 in stage 1.0 (TID 1)", "Executor task launch worker"),
         ("Executor task launch worker for task 12", "Executor task launch worker"),
         ("Executor task launch worker-3", "Executor task launch worker"),
+        ("Executor task idle worker-3", "Executor task launch worker"),
         ("pool-3-thread-7", "pool-#-thread-#"),
         ("dispatcher-event-loop-1", "dispatcher-event-loop-#"),
         ("dispatcher-BlockManagerEndpoint1", "dispatcher-BlockManagerEndpoint#"),

@@ -73,6 +73,8 @@ pub struct ProcessStatus {
     pub samples: Vec<(Engine, u64)>,
     /// Losses by cause.
     pub lost: Vec<Lost>,
+    /// CPU of all samples that were handed on, nanoseconds; what arrives adds up to it.
+    pub sampled_cpu: u64,
     /// CPU of the profiler's own threads and handlers, nanoseconds.
     pub own_cpu: u64,
     /// CPU of the whole process, nanoseconds.

@@ -19,6 +19,7 @@ fn full_delta() -> Delta {
         process_cpu: 700,
         longest_pause: 9,
         native_memory: 1 << 20,
+        sampled_cpu: 333,
     };
     sender.tasks.push(TaskTotals { task: 9, stage: 1, stage_attempt: 0, cpu: 3, wall: 4, alloc_bytes: 5 });
     sender.tasks.push(TaskTotals { task: 4, stage: 1, stage_attempt: 2, cpu: 6, wall: 7, alloc_bytes: 8 });

@@ -354,6 +354,8 @@ struct Body {
     longest_pause: u64,
     #[prost(uint64, tag = "57")]
     native_memory: u64,
+    #[prost(uint64, tag = "58")]
+    sampled_cpu: u64,
     #[prost(sint64, repeated, tag = "60")]
     task_ids: Vec<i64>,
     #[prost(uint32, repeated, tag = "61")]
@@ -437,6 +439,7 @@ impl Body {
             process_cpu: status.process_cpu,
             longest_pause: status.longest_pause,
             native_memory: status.native_memory,
+            sampled_cpu: status.sampled_cpu,
             ..Body::default()
         };
         body.take_dictionary(part);
@@ -704,7 +707,8 @@ impl Body {
         {
             return Err(DeltaError::Columns("status"));
         }
-        let totals = [self.own_cpu, self.process_cpu, self.longest_pause, self.native_memory];
+        let totals =
+            [self.own_cpu, self.process_cpu, self.longest_pause, self.native_memory, self.sampled_cpu];
         let mut all = totals.iter().chain(&self.engine_samples).chain(&self.lost_counts);
         if all.any(|total| *total > MAX_TOTAL) {
             return Err(DeltaError::Value("status"));
@@ -722,6 +726,7 @@ impl Body {
             process_cpu: self.process_cpu,
             longest_pause: self.longest_pause,
             native_memory: self.native_memory,
+            sampled_cpu: self.sampled_cpu,
         })
     }
 

@@ -1,10 +1,10 @@
 //! Deltas on their way from the sampler thread, which never waits for whoever takes them.
 
 use super::DeltaSink;
-use crate::profile::Dictionary;
+use crate::profile::{Dictionary, Warning};
 use crate::relay::Delta;
 use parking_lot::Mutex;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where the sampler thread puts things down for the io thread.
@@ -14,6 +14,9 @@ pub struct Inbox {
     failure: Mutex<Option<String>>,
     names: Mutex<Option<(Dictionary, u32)>>,
     names_are_wanted: AtomicBool,
+    unsaid: Mutex<Vec<String>>,
+    /// Codes of warnings that were said: each is said once, however often it comes.
+    said: Mutex<HashSet<String>>,
 }
 
 impl Inbox {
@@ -30,6 +33,11 @@ impl Inbox {
     /// True if none waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Warnings to be logged, each code once in the life of the process.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.unsaid.lock())
     }
 
     /// Why the sampler thread has ended, told once.
@@ -61,6 +69,12 @@ impl DeltaSink for Inbox {
         *self.names.lock() = Some((dictionary.clone(), epoch));
     }
 
+    fn warned(&self, warning: &Warning) {
+        if self.said.lock().insert(warning.code.clone()) {
+            self.unsaid.lock().push(warning.message.clone());
+        }
+    }
+
     fn failed(&self, message: String) {
         *self.failure.lock() = Some(message);
     }
@@ -69,6 +83,16 @@ impl DeltaSink for Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_warning_is_logged_once_whatever_its_text() {
+        let inbox = Inbox::default();
+        let warning = |message: &str| Warning { code: "slow".to_owned(), message: message.to_owned() };
+        inbox.warned(&warning("twice as long"));
+        inbox.warned(&warning("four times as long"));
+        assert_eq!(inbox.take_warnings(), ["twice as long"]);
+        assert_eq!(inbox.take_warnings(), [""; 0]);
+    }
 
     #[test]
     fn names_are_given_once_for_one_wish() {

@@ -86,6 +86,9 @@ pub trait DeltaSink: Send + Sync {
     /// Gives the driver all names.
     fn names(&self, _dictionary: &Dictionary, _epoch: u32) {}
 
+    /// Something that the user should know now; it also goes with the next delta.
+    fn warned(&self, _warning: &Warning) {}
+
     /// The sampler thread ended by a panic: no more deltas come.
     fn failed(&self, message: String);
 }
@@ -289,7 +292,7 @@ impl Session {
         if let (Some(timers), Some(interval)) = (self.shared.timers(), self.shared.plan().cpu_interval) {
             timers.start(interval.as_nanos() as u64);
             for slot in self.shared.registry.live() {
-                let _ = timers.arm(slot);
+                timers.arm(slot);
             }
         }
         self.shared.allocations.set_interval(self.shared.plan().alloc_interval.unwrap_or(0));
@@ -424,6 +427,7 @@ impl Shared {
     }
 
     fn warn(&self, warning: Warning) {
+        self.sink.warned(&warning);
         *self.warnings.lock().entry(warning).or_default() += 1;
     }
 

@@ -3,7 +3,7 @@
 use super::collector::Collector;
 use super::governor::{Costs, Governor, WINDOW};
 use super::{Closing, Shared};
-use crate::profile::{Mark, ProcessStatus, TaskTotals, Warning};
+use crate::profile::{Mark, ProcessStatus, TaskTotals, ValueType, Warning};
 use crate::relay::{period_of, Delta};
 use crate::sample::cpu::CpuTimers;
 use crate::sample::runtime::RuntimeThreads;
@@ -32,6 +32,7 @@ pub(super) struct Sampler {
     /// When the last delta was handed on; `None` before the first.
     last_delta: Option<u64>,
     begun: u64,
+    sampled_cpu: u64,
     own_cpu: u64,
     longest_pause: u64,
     alloc_interval: u64,
@@ -64,6 +65,7 @@ impl Sampler {
             mark: Mark::default(),
             last_delta: None,
             begun: 0,
+            sampled_cpu: 0,
             own_cpu: 0,
             longest_pause: 0,
             refusal_told: false,
@@ -265,6 +267,7 @@ impl Sampler {
         let shared = self.shared.clone();
         let now = shared.clock.unix();
         let cells = self.collector.take_cells().sorted();
+        self.sampled_cpu += cells.iter().map(|(_, values)| values.get(ValueType::Cpu)).sum::<u64>();
         let tasks: Vec<TaskTotals> = std::mem::take(&mut *shared.tasks.lock());
         let dictionary = self.collector.dictionary();
         let delta = Delta {
@@ -302,6 +305,7 @@ impl Sampler {
         ProcessStatus {
             samples: self.collector.samples(),
             lost: self.collector.lost(),
+            sampled_cpu: self.sampled_cpu,
             own_cpu: self.own_cpu_total(),
             process_cpu: self.shared.clock.process_cpu(),
             longest_pause: self.longest_pause,

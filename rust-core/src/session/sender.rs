@@ -2,7 +2,7 @@
 
 use super::{Inbox, Session};
 use crate::encode::{comments, pprof, ProfileView};
-use crate::profile::{ProcessIdentity, Warning};
+use crate::profile::{ProcessIdentity, ProcessStatus, Warning};
 use crate::relay::{decode_answer, Answered, Delta, Outbox};
 use std::time::Duration;
 
@@ -12,17 +12,24 @@ pub use crate::relay::Outgoing;
 pub struct Sender {
     outbox: Outbox,
     identity: ProcessIdentity,
+    /// Of the last delta.
+    status: ProcessStatus,
 }
 
 impl Sender {
     /// Deltas of different periods of `report_interval` are never merged.
     pub fn new(identity: ProcessIdentity, report_interval: Duration) -> Sender {
-        Sender { outbox: Outbox::new(identity.clone(), report_interval), identity }
+        Sender {
+            outbox: Outbox::new(identity.clone(), report_interval),
+            identity,
+            status: ProcessStatus::default(),
+        }
     }
 
     /// Takes what the sampler thread has handed on.
     pub fn collect(&mut self, inbox: &Inbox) {
         for delta in inbox.take() {
+            self.status = delta.status.clone();
             self.outbox.push(delta);
         }
         if let Some((dictionary, epoch)) = inbox.take_names() {
@@ -46,6 +53,9 @@ impl Sender {
         session: Option<&Session>,
     ) -> Option<String> {
         let answer = answer.and_then(|bytes| {
+            if bytes.is_empty() {
+                return Err("the driver's plugin gave no answer".to_owned());
+            }
             decode_answer(bytes).map_err(|error| format!("the driver's answer is malformed: {error}"))
         });
         let answered = self.outbox.answered(token, answer, now);
@@ -75,6 +85,7 @@ impl Sender {
             to: now,
             last: true,
             ending: "the profiler stopped".to_owned(),
+            status: self.status.clone(),
             warnings: vec![(warning, 1)],
             ..Delta::default()
         });
@@ -154,7 +165,11 @@ mod tests {
         let ending = sender.ending().expect("an ending").expect_err("not all has arrived");
         assert!(ending.ends_with("did not arrive: no route"), "{ending}");
         let again = sender.next(3_000_000_000).expect("tried again");
-        assert_eq!(again.bytes.len(), first.bytes.len());
+        let read = |outgoing: &Outgoing| {
+            let delta = crate::relay::decode(&outgoing.bytes).expect("a delta");
+            (delta.seq, delta.cells)
+        };
+        assert_eq!(read(&again), read(&first));
         let answer = encode_answer(&Answer { ack: 1, driver_time: 4, ..Answer::default() });
         assert_eq!(sender.answered(again.token, Ok(&answer), 4, &inbox, None), None);
         assert!(sender.is_done());
@@ -168,6 +183,37 @@ mod tests {
         let first = sender.next(1).expect("due");
         assert_eq!(sender.answered(first.token, Ok(b"\xff\xff\xff"), 3, &inbox, None), None);
         assert!(!sender.is_done());
+    }
+
+    #[test]
+    fn a_driver_whose_plugin_is_off_is_no_driver_that_refuses() {
+        let (mut sender, inbox) = sender();
+        let first = sender.next(1).expect("due");
+        assert_eq!(sender.answered(first.token, Ok(b""), 3, &inbox, None), None);
+        assert_eq!(
+            sender.ending(),
+            Some(Err("the driver has 0 deltas with 0.000000000 s of CPU of executor 7; 1 delta with 0.000000030 s of CPU \
+                      did not arrive: the driver's plugin gave no answer"
+                .to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_profiler_that_stops_keeps_its_totals() {
+        let (mut sender, inbox) = sender();
+        let status = ProcessStatus { sampled_cpu: 30, process_cpu: 99, ..ProcessStatus::default() };
+        inbox.delta(Delta { status: status.clone(), ..Delta::default() });
+        sender.collect(&inbox);
+        sender.failed(Warning { code: "profiler-stopped".into(), message: "so".into() }, 9);
+        let mut last = None;
+        for seq in 1..=3 {
+            let outgoing = sender.next(seq).expect("due");
+            last = Some(crate::relay::decode(&outgoing.bytes).expect("a delta"));
+            let answer = encode_answer(&Answer { ack: seq, driver_time: seq, ..Answer::default() });
+            sender.answered(outgoing.token, Ok(&answer), seq, &inbox, None);
+        }
+        let last = last.expect("three deltas");
+        assert_eq!((last.status, last.last, last.ending.as_str()), (status, true, "the profiler stopped"));
     }
 
     #[test]

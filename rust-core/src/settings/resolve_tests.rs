@@ -702,12 +702,12 @@ mod missing_parts {
                 (
                     "not-built-in",
                     "ENABLE_AMAZON_PROFILER (env) switches Amazon CodeGuru Profiler on, but that target is not built \
-                     into this version: nothing is uploaded, the profile is in the folder and in the Spark UI"
+                     into this version: nothing is uploaded, the profile is in the folder alone"
                 ),
                 (
                     "not-built-in",
                     "dataproc.profiling.enabled (conf) switches Google Cloud Profiler on, but that target is not \
-                     built into this version: nothing is uploaded, the profile is in the folder and in the Spark UI"
+                     built into this version: nothing is uploaded, the profile is in the folder alone"
                 ),
             ]
         );

@@ -140,7 +140,7 @@ fn missing_cloud(cloud: &Cloud, chosen: &Chosen<'_>) -> Option<Warning> {
         Some(at) => {
             let message = format!(
                 "{} ({}) switches {title} on, but that target is not built into this version: nothing is uploaded, the \
-                 profile is in the folder and in the Spark UI",
+                 profile is in the folder alone",
                 at.origin_key, at.origin
             );
             Some(Warning { code: "not-built-in", message })
