@@ -1,7 +1,5 @@
 """Threads that live shorter than one interval, and threads that only wait."""
 
-from accuracy.answer import MEASURED
-
 
 def test_cpu_of_threads_that_live_three_milliseconds_is_covered(run_profiled, java_version):
     run = run_profiled("ShortThreads", java_version, 5_000, 3)
