@@ -46,7 +46,7 @@ def test_a_panic_on_the_drivers_sampler_thread(spark, application, tmp_path):
     run = run_with(spark, application, tmp_path / "clocks", env={"GLOWPLUG_TEST_PANIC": "sampler"})
     assert warnings(run.stderr) == [SAMPLER]
     assert_executor_is_whole(run)
-    assert [warning["code"] for warning in folders.Folder(run.folder).summary["warnings"]] == ["profiler-stopped"]
+    assert "profiler-stopped" in {warning["code"] for warning in folders.Folder(run.folder).summary["warnings"]}
 
 
 def test_a_panic_in_an_executors_init_task_start_and_shutdown(spark, application, tmp_path):
@@ -68,7 +68,7 @@ def test_a_panic_on_an_executors_sampler_thread(spark, application, tmp_path):
     assert warnings(run.executor_stderr["0"]) == [SAMPLER]
     assert warnings(run.stderr) == []
     assert_driver_is_whole(run)
-    assert [warning["code"] for warning in folders.Folder(run.folder).summary["warnings"]] == ["profiler-stopped"]
+    assert "profiler-stopped" in {warning["code"] for warning in folders.Folder(run.folder).summary["warnings"]}
 
 
 def assert_executor_is_whole(run) -> None:

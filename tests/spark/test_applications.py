@@ -1,6 +1,7 @@
 """Real applications on real Spark, each with and without the plugin: what a user gets, and that the job is untouched."""
 
 import dataclasses
+import functools
 import re
 
 import pytest
@@ -46,12 +47,26 @@ class Pair:
         return ["0", "1"] if self.master == CLUSTER else []
 
 
+def cases_of(name: str) -> list:
+    """Those of one application that have labels."""
+    return [case for case in cases() if case[2] == name and versions.is_at_least(case[0], "3.1.0")]
+
+
+@pytest.fixture(scope="module")
+def pairs(spark):
+    """pairs(version, master, name): both runs, made once."""
+    @functools.cache
+    def make(version: str, master: str, name: str) -> Pair:
+        chosen = spark(version)
+        plain, run = (submit(chosen, master, name, plugin) for plugin in (False, True))
+        return Pair(version, master, name, plain, run, folders.Folder(run.folder))
+
+    return make
+
+
 @pytest.fixture(scope="module", params=cases(), ids="-".join)
-def pair(request, spark):
-    version, master, name = request.param
-    chosen = spark(version)
-    plain, run = (submit(chosen, master, name, plugin) for plugin in (False, True))
-    return Pair(version, master, name, plain, run, folders.Folder(run.folder))
+def pair(request, pairs):
+    return pairs(*request.param)
 
 
 def submit(spark, master: str, name: str, plugin: bool):
@@ -170,9 +185,9 @@ def test_labels_are_on_tasks_and_nowhere_else(pair):
     assert outside.where(lambda sample: sample.labels.get("thread", "").startswith(TASK_THREAD), thread_state="IDLE").total("wall") > 0
 
 
-def test_two_job_groups_at_once_are_told_apart(pair):
-    if pair.name != "TwoGroups" or not pair.has_labels:
-        pytest.skip("one job group")
+@pytest.mark.parametrize("case", cases_of("TwoGroups"), ids="-".join)
+def test_two_job_groups_at_once_are_told_apart(pairs, case):
+    pair = pairs(*case)
     profile = pair.folder.profile
     groups = {"hashing": ("blue", "TwoGroups.hash"), "counting": ("green", "TwoGroups.count")}
     for group, (team, task) in groups.items():
@@ -189,10 +204,9 @@ def test_two_job_groups_at_once_are_told_apart(pair):
     assert planning.where(stage=None, job_group=None, process="driver").total("cpu") == planning.total("cpu")
 
 
-def test_a_query_is_told_by_its_execution_and_description(pair):
-    if pair.name != "SqlReport" or not pair.has_labels:
-        pytest.skip("no query with a description")
-    labelled = pair.folder.profile.where(lambda sample: "stage" in sample.labels)
+@pytest.mark.parametrize("case", cases_of("SqlReport"), ids="-".join)
+def test_a_query_is_told_by_its_execution_and_description(pairs, case):
+    labelled = pairs(*case).folder.profile.where(lambda sample: "stage" in sample.labels)
     assert set(labelled.by_label("job_description", "cpu")) == {"orders by customer"}
     assert set(labelled.by_label("sql_execution", "cpu")) == {"0"}
     assert any(re.search(r"GeneratedIteratorForCodegenStage\d+\.", name) for name in labelled.names())
