@@ -4,6 +4,8 @@
 mod encode;
 mod names;
 mod relay;
+mod ring;
+mod settings;
 mod tree;
 
 /// One operation. Its input is made once, by `prepare`; each call of what that returns is one operation.
@@ -19,5 +21,13 @@ pub struct Operation {
 
 /// All of them, in the order in which data walk through the core.
 pub fn operations() -> Vec<Operation> {
-    [names::OPERATIONS.as_slice(), &tree::OPERATIONS, &relay::OPERATIONS, &encode::OPERATIONS].concat()
+    [
+        settings::OPERATIONS.as_slice(),
+        &ring::OPERATIONS,
+        &names::OPERATIONS,
+        &tree::OPERATIONS,
+        &relay::OPERATIONS,
+        &encode::OPERATIONS,
+    ]
+    .concat()
 }

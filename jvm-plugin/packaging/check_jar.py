@@ -61,7 +61,7 @@ def library_problems(content: bytes, platform: str, bundle: bytes) -> list:
         if version.startswith("GLIBC_") and not is_old(version[len("GLIBC_"):]):
             found.append(f"needs {version} of {library}, must need nothing newer than GLIBC_{GLIBC}")
     found += [f"needs {library}" for library in elf.needed_libraries() if library not in LIBRARIES]
-    builds = {found.decode() for found in BUILD_ID.findall(content)}
+    builds = {build.decode() for build in BUILD_ID.findall(content)}
     if builds != {build_id()}:
         found.append(f"is of build {', '.join(builds) or 'unknown'}, not of {build_id()}")
     if STAND_IN in content:

@@ -2,8 +2,16 @@
 
 import json
 
+from support import versions
+
+# JDKs of this machine's own kind; those of them whose CPU is measured by timers, and that have sampled allocations.
+NATIVE = [version for version in versions.JAVAS if isinstance(version, int)]
+WITH_TIMERS = [version for version in NATIVE if version >= 11]
 # Each kernel but the inlined one has a frame that nothing is inlined into.
 OPTIONS = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Kernels.kernel*", "-Xmx512m")
+# On JDK 8 stacks are taken at safepoints alone, and its compiler leaves none in counted loops: their CPU would be charged
+# to what comes after them. Newer JDKs have safepoints in them (loop strip mining).
+OPTIONS_OF = {8: ("-XX:+UseCountedLoopSafepoints",)}
 MEASURED = "Kernels.measured"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accuracy.answer import MEASURED, OPTIONS, Answer
+from accuracy.answer import OPTIONS, OPTIONS_OF, Answer
 
 EMULATED = "17-aarch64"
 SECONDS = 20
@@ -10,7 +10,7 @@ SECONDS = 20
 
 
 def test_a_profile_tells_cpu_waiting_and_allocation_as_they_were(run_profiled, java_version):
-    run = run_profiled("Kernels", java_version, SECONDS, options=OPTIONS)
+    run = run_profiled("Kernels", java_version, SECONDS, options=[*OPTIONS, *OPTIONS_OF.get(java_version, ())])
     answer = Answer(run)
     print(f"\n{run.stderr}{answer}")
 

@@ -1,19 +1,23 @@
 """Threads that live shorter than one interval, and threads that only wait."""
 
-from accuracy.answer import MEASURED
+import pytest
+
+from accuracy.answer import NATIVE, WITH_TIMERS
 
 
-def test_cpu_of_threads_that_live_three_milliseconds_is_covered(run_profiled, java_version):
-    run = run_profiled("ShortThreads", java_version, 5_000, 3)
+@pytest.mark.parametrize("java", WITH_TIMERS)
+def test_cpu_of_threads_that_live_three_milliseconds_is_covered(run_profiled, java):
+    run = run_profiled("ShortThreads", java, 5_000, 3)
     measured = run.profile.where(lambda sample: "ShortThreads.measured" in sample.stack).total("cpu")
     covered = 100 * measured / run.truth["cpu_ns"]
     print(f"\n{run.stderr}covered CPU {covered:.1f} % of {run.truth['cpu_ns'] / 1e9:.2f} s")
     assert 90 <= covered <= 110
 
 
-def test_five_hundred_idle_threads_cost_less_than_the_limit_or_slow_the_profiler_down(run_profiled, java_version):
+@pytest.mark.parametrize("java", NATIVE)
+def test_five_hundred_idle_threads_cost_less_than_the_limit_or_slow_the_profiler_down(run_profiled, java):
     seconds = 60
-    run = run_profiled("IdleThreads", java_version, 500, seconds)
+    run = run_profiled("IdleThreads", java, 500, seconds)
     process = run.process
     allowed = max(0.01 * process["process_cpu_seconds"], 0.001 * seconds)
     slowed = [warning for warning in run.summary["warnings"] if warning["code"] == "intervals-stretched"]

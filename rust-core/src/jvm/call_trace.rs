@@ -41,6 +41,8 @@ const NOT_WALKABLE_JAVA: i32 = -6;
 #[derive(Debug)]
 pub struct Walker {
     function: AsyncGetCallTrace,
+    /// Asked where a walk begins again at a caller, which is done on x86-64 alone so far.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     code: Range<usize>,
     stubs_low: AtomicUsize,
     stubs_high: AtomicUsize,

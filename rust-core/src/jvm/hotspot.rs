@@ -251,8 +251,12 @@ impl Hotspot {
             self.expect_locals(list.len() as i32);
             let stacks = std::slice::from_raw_parts(infos, list.len())
                 .iter()
-                .map(|info| {
-                    self.drop_local(info.thread);
+                .zip(&list)
+                .map(|(info, asked)| {
+                    // HotSpot hands our own reference back, where the specification tells of a new one.
+                    if info.thread != *asked {
+                        self.drop_local(info.thread);
+                    }
                     let count = info.frame_count.max(0) as usize;
                     let frames: Vec<RawFrame> = if count == 0 {
                         Vec::new()

@@ -142,6 +142,6 @@ mod tests {
                 RawFrame { method: MethodId(0xdef), bci: -1 }
             ])
         );
-        registry.dismiss(current_tid());
+        registry.dismiss(current_tid(), 0);
     }
 }

@@ -1,5 +1,7 @@
 //! The clocks of this process and of its threads.
 
+use std::os::unix::fs::MetadataExt;
+
 /// Where the engines get time from; tests bring their own.
 pub trait Clock: Send + Sync {
     /// Monotonic nanoseconds; intervals are measured with it.
@@ -13,6 +15,9 @@ pub trait Clock: Send + Sync {
 
     /// CPU nanoseconds of the whole process.
     fn process_cpu(&self) -> u64;
+
+    /// How many threads the process has; far cheaper than their ids.
+    fn thread_count(&self) -> u64;
 
     /// Kernel ids of all threads of the process.
     fn threads(&self) -> Vec<i32>;
@@ -40,6 +45,11 @@ impl Clock for SystemClock {
 
     fn process_cpu(&self) -> u64 {
         read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
+    }
+
+    fn thread_count(&self) -> u64 {
+        // The folder's links are one per thread, itself and its parent (proc_task_getattr).
+        std::fs::metadata("/proc/self/task").map_or(0, |folder| folder.nlink().saturating_sub(2))
     }
 
     fn threads(&self) -> Vec<i32> {
@@ -90,6 +100,7 @@ mod tests {
         assert!(slept - before < 10_000_000, "slept 30 ms, used {} ns", slept - before);
         while clock.thread_cpu(tid).expect("own clock") - slept < 5_000_000 {}
         assert!(clock.threads().contains(&tid));
+        assert!(clock.thread_count() > 0);
         assert_eq!(clock.thread_cpu(i32::MAX - 7), None);
     }
 }

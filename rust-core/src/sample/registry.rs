@@ -33,6 +33,8 @@ pub struct ThreadRecord {
     interval: AtomicU64,
     /// The thread is the profiler's own.
     own: AtomicBool,
+    /// CPU nanoseconds at the end of a thread that had no timer.
+    final_cpu: AtomicU64,
 }
 
 impl ThreadRecord {
@@ -93,9 +95,28 @@ impl ThreadRecord {
         self.timer.load(Ordering::Relaxed).checked_sub(1).filter(|timer| *timer >= 0)
     }
 
+    fn take_end(&self, slot: Slot) -> Ended {
+        Ended {
+            slot,
+            reference: Some(ThreadRef(self.reference.swap(0, Ordering::AcqRel))).filter(|taken| taken.0 != 0),
+            cpu: self.final_cpu.load(Ordering::Relaxed),
+        }
+    }
+
     pub(super) fn take_timer(&self) -> Option<i32> {
         self.timer.swap(0, Ordering::Relaxed).checked_sub(1).filter(|timer| *timer >= 0)
     }
+}
+
+/// A thread that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// The slot that it had.
+    pub slot: Slot,
+    /// The reference to it, which is to be released.
+    pub reference: Option<ThreadRef>,
+    /// CPU nanoseconds that it had used, 0 if a timer sampled it.
+    pub cpu: u64,
 }
 
 /// Labels, and how often they had changed.
@@ -127,9 +148,9 @@ pub struct Registry {
 struct Book {
     by_tid: HashMap<i32, Slot>,
     free: Vec<Slot>,
-    /// Slots whose thread has ended, to be reported to the sampler before they are used again.
+    /// Slots whose thread has ended since the last report; the ring may still hold their samples.
     ended: Vec<Slot>,
-    /// Ended and reported; the ring may still hold their samples until the next report.
+    /// Ended before that: to be reported next, and free from then on.
     cooling: Vec<Slot>,
     abandoned: Vec<ThreadRef>,
     used: u32,
@@ -175,6 +196,7 @@ impl Registry {
         record.tid.store(tid, Ordering::Relaxed);
         record.label.store(0, Ordering::Relaxed);
         record.own.store(false, Ordering::Relaxed);
+        record.final_cpu.store(0, Ordering::Relaxed);
         record.reference.store(reference.0, Ordering::Release);
         record.jni_env.store(jni_env, Ordering::Release);
         record.generation.fetch_add(1, Ordering::AcqRel);
@@ -182,27 +204,30 @@ impl Registry {
         Some(slot)
     }
 
-    /// Ends a thread's hold of its slot; returns the record so that the caller deletes the timer.
-    pub fn dismiss(&self, tid: i32) -> Option<&ThreadRecord> {
+    /// Ends a thread's hold of its slot; returns the record so that the caller deletes the timer. `cpu` is
+    /// what the thread's clock says at its end.
+    pub fn dismiss(&self, tid: i32, cpu: u64) -> Option<&ThreadRecord> {
         let mut book = self.book.lock();
         let slot = book.by_tid.remove(&tid)?;
         let record = self.record(slot)?;
         // First of all: a handler that still comes must not use an environment that is going away.
         record.jni_env.store(0, Ordering::Release);
         record.generation.fetch_add(1, Ordering::AcqRel);
+        record.final_cpu.store(if record.has_timer() { 0 } else { cpu }, Ordering::Relaxed);
         book.ended.push(slot);
         Some(record)
     }
 
-    /// Slots whose threads have ended since the last call; they are free for new threads from the
-    /// next call on, so whoever keeps something by slot drops it now. With each comes the reference
-    /// that is to be released.
-    pub fn take_ended(&self) -> Vec<(Slot, Option<ThreadRef>)> {
+    /// Threads that had ended at the last call, for whoever keeps something by slot: what they wrote into
+    /// the ring before that call has been drained meanwhile. Their slots are free from now on.
+    pub fn take_ended(&self) -> Vec<Ended> {
         let mut book = self.book.lock();
         let ended = std::mem::take(&mut book.ended);
-        let cooled = std::mem::replace(&mut book.cooling, ended.clone());
+        let cooled = std::mem::replace(&mut book.cooling, ended);
+        let rows = cooled.iter().filter_map(|slot| self.record(*slot).map(|record| record.take_end(*slot)));
+        let rows = rows.collect();
         book.free.extend(cooled);
-        ended.into_iter().map(|slot| (slot, self.record(slot).and_then(ThreadRecord::reference))).collect()
+        rows
     }
 
     /// Takes a reference that nobody needs, to be released by the sampler.
@@ -303,11 +328,12 @@ mod tests {
         let first = registry.enroll(101, 0x10, THREAD).expect("a slot");
         assert_eq!(registry.enroll(101, 0x10, ThreadRef(9)), Err(ThreadRef(9)), "the same thread");
         let generation = registry.record(first).expect("record").generation();
-        registry.dismiss(101).expect("it was there");
+        registry.dismiss(101, 5_000).expect("it was there");
         let second = registry.enroll(102, 0x20, THREAD).expect("a slot");
         assert_ne!(second, first);
-        assert_eq!(registry.take_ended(), vec![(first, Some(THREAD))]);
+        assert_eq!(registry.take_ended(), []);
         assert_eq!(registry.enroll(103, 0x30, THREAD), Ok(Slot(2)), "its samples may still be in the ring");
+        assert_eq!(registry.take_ended(), [Ended { slot: first, reference: Some(THREAD), cpu: 5_000 }]);
         assert_eq!(registry.take_ended(), []);
         assert_eq!(registry.enroll(104, 0x40, THREAD), Ok(first));
         assert_eq!(registry.record(first).expect("record").generation(), generation + 2);
@@ -322,7 +348,7 @@ mod tests {
         assert_eq!(registry.label_current(TaskLabelId(7)), Some(TaskLabelId(0)));
         assert_eq!(registry.record(slot).expect("record").label(), TaskLabelId(7));
         assert_eq!(registry.label_current(TaskLabelId(0)), Some(TaskLabelId(7)));
-        registry.dismiss(current_tid());
+        registry.dismiss(current_tid(), 0);
         assert_eq!(registry.label_current(TaskLabelId(9)), None);
     }
 

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 pub struct RuntimeThreads {
     seen: HashMap<i32, Seen>,
     started: bool,
+    count: u64,
+    since_list: u32,
 }
 
 #[derive(Debug)]
@@ -18,6 +20,10 @@ struct Seen {
     comm: String,
     round: u64,
 }
+
+/// As long as the process has as many threads as before, only each tenth look lists them: the list costs
+/// a microsecond per thread.
+const LOOKS_PER_LIST: u32 = 10;
 
 /// CPU of one thread since the last look.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,7 +43,7 @@ impl RuntimeThreads {
     /// second time: a Java thread that has just told us of its end still runs for a moment.
     pub fn collect(&mut self, clock: &dyn Clock, registry: &Registry, mut each: impl FnMut(RuntimeCpu)) {
         let round = self.seen.values().map(|seen| seen.round).max().unwrap_or(0) + 1;
-        for tid in clock.threads() {
+        for tid in self.candidates(clock) {
             if registry.find(tid).is_some_and(|record| !record.is_own()) {
                 self.seen.remove(&tid);
                 continue;
@@ -58,6 +64,17 @@ impl RuntimeThreads {
         }
         self.seen.retain(|_, seen| seen.round == round);
         self.started = true;
+    }
+
+    /// The threads to be looked at: all, or those that were there.
+    fn candidates(&mut self, clock: &dyn Clock) -> Vec<i32> {
+        let count = clock.thread_count();
+        self.since_list += 1;
+        if self.started && count == self.count && self.since_list < LOOKS_PER_LIST {
+            return self.seen.keys().copied().collect();
+        }
+        (self.count, self.since_list) = (count, 0);
+        clock.threads()
     }
 }
 
@@ -110,7 +127,7 @@ mod tests {
     use parking_lot::Mutex;
 
     #[derive(Default)]
-    struct Process(Mutex<Vec<(i32, u64, &'static str)>>);
+    struct Process(Mutex<Vec<(i32, u64, &'static str)>>, Mutex<usize>);
 
     impl Clock for Process {
         fn monotonic(&self) -> u64 {
@@ -125,7 +142,11 @@ mod tests {
         fn process_cpu(&self) -> u64 {
             0
         }
+        fn thread_count(&self) -> u64 {
+            self.0.lock().len() as u64
+        }
         fn threads(&self) -> Vec<i32> {
+            *self.1.lock() += 1;
             self.0.lock().iter().map(|row| row.0).collect()
         }
         fn thread_comm(&self, tid: i32) -> Option<String> {
@@ -161,6 +182,27 @@ mod tests {
             [("[native] grpc".to_owned(), 8)],
             "a new thread counts from its beginning at the second look"
         );
+    }
+
+    #[test]
+    fn threads_are_listed_when_their_number_changes_and_now_and_then() {
+        let process = Process::default();
+        let registry = Registry::new();
+        let mut threads = RuntimeThreads::default();
+        *process.0.lock() = vec![(1, 0, "GC Thread#0")];
+        for look in 1..=9 {
+            process.0.lock()[0].1 = look;
+            let expected = if look == 1 { vec![] } else { vec![("[GC] GC Thread#0".to_owned(), 1)] };
+            assert_eq!(collected(&mut threads, &process, &registry), expected);
+        }
+        assert_eq!(*process.1.lock(), 1);
+        process.0.lock().push((2, 0, "VM Thread"));
+        collected(&mut threads, &process, &registry);
+        assert_eq!(*process.1.lock(), 2, "one more");
+        for _ in 0..10 {
+            collected(&mut threads, &process, &registry);
+        }
+        assert_eq!(*process.1.lock(), 3, "one may have ended as another began");
     }
 
     #[test]

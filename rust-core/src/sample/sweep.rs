@@ -126,19 +126,18 @@ impl Sweeper {
         Sweeper { excluded, ..Sweeper::default() }
     }
 
-    /// Forgets threads that have ended and gives their references back.
-    pub fn forget_ended(&mut self, vm: &dyn Vm, registry: &Registry, mut each: impl FnMut(Slot)) {
+    /// Forgets threads that have ended and gives their references back. With each comes the CPU that a
+    /// thread without timer used after it was looked at last.
+    pub fn forget_ended(&mut self, vm: &dyn Vm, registry: &Registry, mut each: impl FnMut(Slot, u64)) {
         for reference in registry.take_abandoned() {
             vm.release(reference);
         }
-        for (slot, reference) in registry.take_ended() {
-            if let Some(seen) = self.threads.get_mut(slot.0 as usize) {
-                *seen = None;
-            }
-            if let Some(reference) = reference {
+        for ended in registry.take_ended() {
+            let seen = self.threads.get_mut(ended.slot.0 as usize).and_then(Option::take);
+            each(ended.slot, ended.cpu.saturating_sub(seen.map_or(0, |seen| seen.cpu)));
+            if let Some(reference) = ended.reference {
                 vm.release(reference);
             }
-            each(slot);
         }
     }
 
@@ -306,6 +305,9 @@ mod tests {
             script.cpu.get(&tid).copied()
         }
         fn process_cpu(&self) -> u64 {
+            0
+        }
+        fn thread_count(&self) -> u64 {
             0
         }
         fn threads(&self) -> Vec<i32> {
@@ -482,6 +484,30 @@ mod tests {
         assert_eq!(step(5, Some(0)), (0, vec![7]));
         assert_eq!(step(0, None), (1, vec![0]));
         assert_eq!(step(0, None), (0, vec![0]), "it has not run");
+    }
+
+    #[test]
+    fn a_thread_that_ends_leaves_the_cpu_that_no_sweep_saw() {
+        let machine = Machine::default();
+        let registry = Registry::new();
+        let mut sweeper = Sweeper::new(Vec::new());
+        for (tid, cpu) in [(51, 100), (52, 200)] {
+            machine.0.lock().cpu.insert(tid, cpu);
+            registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
+        }
+        let process = Process { vm: &machine, clock: &machine, registry: &registry };
+        sweeper.sweep(process, PLAN, &mut Sums::default());
+        let timed = registry.enroll(53, 1, ThreadRef(53)).expect("a slot");
+        registry.record(timed).expect("record").set_timer(7, 10_000_000);
+        registry.enroll(54, 1, ThreadRef(54)).expect("a slot");
+        for (tid, cpu) in [(51, 130), (53, 40), (54, 50)] {
+            registry.dismiss(tid, cpu);
+        }
+        let mut ended = Vec::new();
+        sweeper.forget_ended(&machine, &registry, |slot, cpu| ended.push((slot.0, cpu)));
+        assert_eq!(ended, [], "their samples may still come");
+        sweeper.forget_ended(&machine, &registry, |slot, cpu| ended.push((slot.0, cpu)));
+        assert_eq!(ended, [(0, 30), (2, 0), (3, 50)]);
     }
 
     #[test]

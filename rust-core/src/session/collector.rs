@@ -107,10 +107,19 @@ impl Collector {
         self.profile.cells.add(node, set, &values);
     }
 
-    /// The thread in this slot has ended.
-    pub(crate) fn forget(&mut self, slot: Slot) {
+    /// The thread in this slot has ended; `cpu` is what it used unseen.
+    pub(crate) fn forget(&mut self, slot: Slot, cpu: u64) {
         self.thread(slot);
         self.flush_wall(slot.0 as usize);
+        if cpu > 0 {
+            // Where it was last, if it was ever seen; short threads never are.
+            let node = self.thread(slot).node;
+            let node = node.unwrap_or_else(|| self.root("[unknown]"));
+            let thread = self.thread(slot);
+            let (name, label) = (thread.name.unwrap_or_default(), thread.label);
+            let set = self.label_set_of(label, name, None);
+            self.profile.cells.add(node, set, &Values::of(ValueType::Cpu, cpu));
+        }
         *self.thread(slot) = Thread::default();
     }
 

@@ -5,6 +5,7 @@ use crate::facts;
 use crate::jvm::{self, EventSink, RawFrame, ThreadRef, Vm, Watched};
 use crate::profile::Warning;
 use crate::sample::alloc::AllocationSampler;
+use crate::sample::clock;
 use crate::sample::cpu::{self, CpuTimers, TimerError};
 use crate::sample::registry::{current_tid, Registry};
 use once_cell::sync::OnceCell;
@@ -208,7 +209,8 @@ impl EventSink for Events {
     }
 
     fn thread_ended(&self) {
-        let Some(record) = self.registry.dismiss(current_tid()) else { return };
+        let cpu = clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
+        let Some(record) = self.registry.dismiss(current_tid(), cpu) else { return };
         if let Some(timers) = self.timers {
             timers.disarm(record);
         }

@@ -133,7 +133,10 @@ impl Sampler {
         self.drain();
         let shared = self.shared.clone();
         let collector = &mut self.collector;
-        self.sweeper.forget_ended(&*shared.vm, shared.registry, |slot| collector.forget(slot));
+        let counts = shared.plan().cpu_interval.is_some() && !shared.is_paused();
+        self.sweeper.forget_ended(&*shared.vm, shared.registry, |slot, cpu| {
+            collector.forget(slot, if counts { cpu } else { 0 });
+        });
         if shared.is_paused() {
             self.sweeper.skip();
             return;
