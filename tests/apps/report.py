@@ -4,7 +4,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 from pyspark.sql.types import LongType
 
-spark = SparkSession.builder.appName("python report").getOrCreate()
+spark = SparkSession.builder.appName("python report").config("spark.sql.execution.pythonUDF.arrow.enabled", "false").getOrCreate()
 spark.udf.registerJavaFunction("weigh", "SqlReport$Weigh", LongType())
 spark.udf.register("spell", udf(lambda number: len(str(number)), LongType()))
 spark.sparkContext.setJobGroup("python", "weigh and spell")
