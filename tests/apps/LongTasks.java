@@ -62,7 +62,7 @@ public final class LongTasks {
     }
 
     static long spinRounds(long value) {
-        for (int round = 0; round < 100_000; round++) {
+        for (long round = 0; round < 100_000; round++) {
             value ^= value >>> 33;
             value = value * 0xff51afd7ed558ccdL + round;
         }

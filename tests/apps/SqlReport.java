@@ -37,7 +37,7 @@ public final class SqlReport {
         }
 
         static long weighGrains(long weight) {
-            for (int grain = 0; grain < 20_000; grain++) {
+            for (long grain = 0; grain < 20_000; grain++) {
                 weight ^= weight >>> 33;
                 weight = weight * 0xff51afd7ed558ccdL + grain;
             }
@@ -58,7 +58,7 @@ public final class SqlReport {
         }
 
         static double polishEdges(double shine) {
-            for (int edge = 1; edge < 20_000; edge++) {
+            for (long edge = 1; edge < 20_000; edge++) {
                 shine = shine / 1.000001 + edge;
             }
             return shine;

@@ -13,6 +13,9 @@ import org.apache.spark.api.java.function.Function;
 /**
  * Two job groups at once, each with one stage of 6 s of CPU in one method, in turns on the same task threads; meanwhile the
  * driver's main thread is busy, and afterwards nobody is.
+ *
+ * <p>Loops count with a long: before JDK 10 one that counts with an int has no safepoint inside, and a profiler that walks stacks
+ * at safepoints would see the caller.
  */
 public final class TwoGroups {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -73,7 +76,7 @@ public final class TwoGroups {
     }
 
     static long hashRounds(long hash) {
-        for (int round = 0; round < 100_000; round++) {
+        for (long round = 0; round < 100_000; round++) {
             hash ^= hash >>> 33;
             hash = hash * 0xff51afd7ed558ccdL + round;
         }
