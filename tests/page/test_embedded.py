@@ -1,6 +1,6 @@
 """The same bundle inside another page, as the Spark UI's tab will have it."""
 
-import expected
+from page import expected
 
 
 def test_the_bundle_mounts_inside_sparks_page_behind_its_policy(job, spark_ui, open_page):

@@ -3,8 +3,8 @@ import re
 from collections import Counter
 from urllib.parse import quote
 
-import expected
-import generate
+from page import expected
+from page import generate
 import pytest
 
 HASH = "org.apache.spark.unsafe.map.BytesToBytesMap.safeLookup"
