@@ -64,14 +64,12 @@ pub struct MethodInfo {
     pub lines: Vec<(i32, u32)>,
 }
 
-impl MethodInfo {
-    /// The line of a byte-code index, 0 where it is not known.
-    pub fn line(&self, bci: i32) -> u32 {
-        let after = self.lines.partition_point(|(start, _)| *start <= bci);
-        match after.checked_sub(1) {
-            Some(index) if bci >= 0 => self.lines[index].1,
-            _ => 0,
-        }
+/// The line of a byte-code index in such a table, 0 where it is not known.
+pub fn line_at(lines: &[(i32, u32)], bci: i32) -> u32 {
+    let after = lines.partition_point(|(start, _)| *start <= bci);
+    match after.checked_sub(1) {
+        Some(index) if bci >= 0 => lines[index].1,
+        _ => 0,
     }
 }
 

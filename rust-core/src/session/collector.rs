@@ -2,7 +2,7 @@
 
 use super::labels::LabelTable;
 use crate::facts;
-use crate::jvm::{MethodId, RawFrame, ThreadStack, Vm};
+use crate::jvm::{self, MethodId, RawFrame, ThreadStack, Vm};
 use crate::profile::names::{fold_thread_name, function_name};
 use crate::profile::{
     Cells, Dictionary, Engine, Frame, FrameId, LabelKey, LabelSetId, Lost, LostCause, NameId, NodeId,
@@ -234,11 +234,7 @@ impl Collector {
             return *known;
         }
         let method = self.method(raw.method);
-        let after = method.lines.partition_point(|(start, _)| *start <= raw.bci);
-        let line = match after.checked_sub(1) {
-            Some(index) if raw.bci >= 0 => method.lines[index].1,
-            _ => 0,
-        };
+        let line = jvm::line_at(&method.lines, raw.bci);
         let frame = Frame { function: method.function, file: method.file, line };
         let id = self.profile.dictionary.frame(frame);
         self.frames.insert(raw, id);
