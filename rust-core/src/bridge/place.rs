@@ -66,17 +66,17 @@ mod tests {
     }
 
     fn root(dir: Folder, pairs: &[(&str, &str)]) -> Option<String> {
-        place(&dir, &process(pairs), "/home/ann/job").root
+        place(&dir, &process(pairs), "/data/ann/job").root
     }
 
     #[test]
     fn client_mode_writes_beside_the_user() {
         assert_eq!(
             root(Folder::Default, &[("deploy_mode", "client")]).as_deref(),
-            Some("/home/ann/job/glowplug-profiles")
+            Some("/data/ann/job/glowplug-profiles")
         );
         assert_eq!(root(Folder::Off, &[]), None);
-        assert_eq!(root(Folder::At("out/x/".into()), &[]).as_deref(), Some("/home/ann/job/out/x"));
+        assert_eq!(root(Folder::At("out/x/".into()), &[]).as_deref(), Some("/data/ann/job/out/x"));
         assert_eq!(root(Folder::At("s3a://b/p/".into()), &[]).as_deref(), Some("s3a://b/p"));
         assert_eq!(root(Folder::At("file:/tmp/p".into()), &[]).as_deref(), Some("file:/tmp/p"));
     }
@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn cluster_mode_with_a_local_file_system_warns() {
-        let cluster = [("deploy_mode", "cluster"), ("default_fs", "file:///"), ("user_home", "/home/ann")];
+        let cluster = [("deploy_mode", "cluster"), ("default_fs", "file:///"), ("user_home", "/data/ann")];
         let found = place(&Folder::Default, &process(&cluster), "/container");
-        assert_eq!(found.root.as_deref(), Some("/home/ann/glowplug-profiles"));
+        assert_eq!(found.root.as_deref(), Some("/data/ann/glowplug-profiles"));
         assert_eq!(
             found.warning.as_deref(),
             Some(
-                "the profile goes to /home/ann/glowplug-profiles on this container's own disk and ends with it: set \
+                "the profile goes to /data/ann/glowplug-profiles on this container's own disk and ends with it: set \
                  spark.glowplug.dir to a folder on a shared file system (hdfs://, s3a://, gs://, …)"
             )
         );
