@@ -4,7 +4,7 @@ use super::fields::Pairs;
 use super::guard::NativeFailure;
 use super::place::Place;
 use crate::session::{EngineReport, Engines};
-use crate::settings::{Effective, Origin, Role};
+use crate::settings::{self, Effective, Role};
 use jni::objects::JValue;
 use jni::JNIEnv;
 
@@ -101,7 +101,7 @@ impl Start<'_> {
             self.java.name,
             engines.join(", "),
             self.destination(),
-            self.settings(),
+            settings::describe(self.effective),
         );
         if self.role != Role::Agent && self.process.get("task_callbacks") == "false" {
             let version = self.process.get("spark_version");
@@ -122,27 +122,6 @@ impl Start<'_> {
             _ => "no folder (spark.glowplug.dir=none)".to_owned(),
         }
     }
-
-    fn settings(&self) -> String {
-        let set: Vec<_> = self
-            .effective
-            .iter()
-            .filter(|setting| setting.origin != Origin::Default)
-            .map(|setting| {
-                let place = match setting.origin_key.as_str() {
-                    "" => setting.origin.to_string(),
-                    key if key == setting.key => setting.origin.to_string(),
-                    key => format!("{} {key}", setting.origin),
-                };
-                let key = setting.key.strip_prefix("spark.glowplug.").unwrap_or(&setting.key);
-                format!("{key}={} ({place})", setting.value)
-            })
-            .collect();
-        match set.is_empty() {
-            true => "settings: all default".to_owned(),
-            false => format!("settings: {}, the rest default", set.join(", ")),
-        }
-    }
 }
 
 /// The engines in one text, for the summary.
@@ -153,6 +132,7 @@ pub(crate) fn engines_text(engines: &Engines, plan: &crate::session::Plan) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Origin;
 
     #[test]
     fn the_build_id_begins_with_the_version() {

@@ -6,15 +6,17 @@ use super::keys::{self, Cloud, Default, Source, CLOUDS, KEYS, PREFIX};
 use super::nearest::nearest;
 use super::redaction::HIDDEN;
 use super::values::Value;
-use super::{Effective, Origin, Redaction, Resolution, Triple, Warning};
+use super::{Effective, Origin, Redaction, Triple, Warning};
 
-/// What holds and where it was set: `cpu.interval=10ms (default), dir=/x (conf spark.glowplug.dir)`.
-///
-/// For the start line. The engines' intervals are always there, the other settings where somebody
-/// set them.
-pub fn describe(resolution: &Resolution) -> String {
-    let shown: Vec<_> = resolution.effective.iter().filter_map(setting).collect();
-    shown.join(", ")
+/// What somebody set, and where, for the start line: `settings: dir=/x (conf), enabled=true (env
+/// ENABLE_GLOWPLUG_PROFILER), the rest default`.
+pub fn describe(effective: &[Effective]) -> String {
+    let set: Vec<_> =
+        effective.iter().filter(|setting| setting.origin != Origin::Default).map(setting).collect();
+    match set.is_empty() {
+        true => "settings: all default".to_owned(),
+        false => format!("settings: {}, the rest default", set.join(", ")),
+    }
 }
 
 pub(crate) fn unknown_key(key: &str, name: &str) -> Warning {
@@ -123,14 +125,13 @@ pub(crate) fn without_secrets(at: &Found, redaction: &Redaction) -> String {
     redaction.redact_value(&KEYS[at.key].full_name(), text)
 }
 
-fn setting(effective: &Effective) -> Option<String> {
-    let name = effective.key.strip_prefix(PREFIX)?;
-    let always_shown = keys::find(name).is_some_and(|index| KEYS[index].always_shown);
-    if effective.origin == Origin::Default && !always_shown {
-        return None;
-    }
-    let from = from(effective.origin, &effective.origin_key);
-    Some(format!("{name}={} ({from})", effective.value))
+fn setting(effective: &Effective) -> String {
+    let from = match effective.origin_key == effective.key {
+        true => effective.origin.to_string(),
+        false => from(effective.origin, &effective.origin_key),
+    };
+    let name = effective.key.strip_prefix(PREFIX).unwrap_or(&effective.key);
+    format!("{name}={} ({from})", effective.value)
 }
 
 fn missing_cloud(cloud: &Cloud, chosen: &Chosen<'_>) -> Option<Warning> {
