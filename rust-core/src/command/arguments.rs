@@ -1,6 +1,7 @@
 //! Options and paths of one command.
 
 use super::Failure;
+use crate::settings::near;
 
 /// What a command understands: each option that takes a value, in its spellings, and each that does not.
 pub(super) struct Syntax {
@@ -74,28 +75,10 @@ impl Arguments {
     }
 }
 
-/// `: did you mean ...?`, or all that is known where nothing is near.
+/// `; did you mean ...?`, or all that is known where nothing is near.
 pub(super) fn nearest(text: &str, known: &[&str]) -> String {
-    let near = known.iter().map(|word| (distance(text, word), word)).min();
-    match near {
-        Some((distance, word)) if distance <= 1 + text.chars().count() / 3 => {
-            format!("; did you mean `{word}`? Known: {}", known.join(", "))
-        }
-        _ => format!("; known: {}", known.join(", ")),
+    match near(text, known.iter().copied()) {
+        Some(word) => format!("; did you mean `{word}`? Known: {}", known.join(", ")),
+        None => format!("; known: {}", known.join(", ")),
     }
-}
-
-/// Levenshtein's distance.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (line, character) in left.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        for (column, other) in right.iter().enumerate() {
-            let change = diagonal + usize::from(character != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = change.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[right.len()]
 }

@@ -26,6 +26,8 @@ pub use redaction::Redaction;
 pub use resolve::{resolve, Effective, Resolution};
 pub use wording::describe;
 
+pub(crate) use nearest::near;
+
 /// One raw setting as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Triple {

@@ -6,6 +6,12 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
     known.min_by_key(|candidate| distance(&wanted, &letters(candidate)))
 }
 
+/// The same, but only one that can well have been meant: a third of the letters may be wrong.
+pub(crate) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = letters(name);
+    nearest(name, known).filter(|found| distance(&wanted, &letters(found)) <= 1 + wanted.len() / 3)
+}
+
 /// Case and separators are what people get wrong most: they do not count.
 fn letters(name: &str) -> Vec<char> {
     // Longer names cannot be near to any of ours, and the distance is quadratic.
@@ -56,5 +62,13 @@ mod tests {
         assert_eq!(nearest("WALL_INTERVAL", known.into_iter()), Some("wall.interval"));
         assert_eq!(nearest("dirs", known.into_iter()), Some("dir"));
         assert_eq!(nearest("x", std::iter::empty()), None);
+    }
+
+    #[test]
+    fn what_cannot_have_been_meant_is_not_near() {
+        let known = ["--stage", "--process", "-n"];
+        assert_eq!(near("--stages", known.into_iter()), Some("--stage"));
+        assert_eq!(near("--flamegraph", known.into_iter()), None);
+        assert_eq!(near("-m", known.into_iter()), Some("-n"));
     }
 }
