@@ -99,7 +99,13 @@ impl Cells {
 
     /// All cells, ordered by node and label set.
     pub fn sorted(&self) -> Vec<(CellKey, Values)> {
-        let mut rows: Vec<_> = self.0.iter().map(|(key, values)| (*key, *values)).collect();
+        self.sorted_where(|_| true)
+    }
+
+    /// The cells of the label sets that `takes` wants, ordered by node and label set.
+    pub fn sorted_where(&self, mut takes: impl FnMut(LabelSetId) -> bool) -> Vec<(CellKey, Values)> {
+        let wanted = self.0.iter().filter(|((_, labels), _)| takes(*labels));
+        let mut rows: Vec<_> = wanted.map(|(key, values)| (*key, *values)).collect();
         rows.sort_unstable_by_key(|(key, _)| *key);
         rows
     }
