@@ -40,7 +40,7 @@ def main(repository: Path, version: str) -> None:
 
     jar = repository / f"io/glowplug/glowplug-spark/{version}/glowplug-spark-{version}.jar"
     print("\nThe five hottest methods:\n", flush=True)
-    subprocess.run([java / "bin/java", "-jar", jar, "top", "-n", "5", new_folder], check=True)
+    subprocess.run([java / "bin/java", "-jar", jar, "top", "--methods", "-n", "5", new_folder], check=True)
     print(f"\nThe flame graph: {new_folder / 'index.html'}")
 
 

@@ -73,6 +73,24 @@ fn top_counts_recursion_once_and_says_what_the_shares_are_of() {
 }
 
 #[test]
+fn top_of_methods_sums_up_what_the_jvm_does_itself() {
+    let folder = Folder::new("methods");
+    let file = folder.file("profile.pb.gz", &encoded(&small(), None));
+    assert_eq!(
+        glowplug(&["top", &file, "--methods", "-n", "2"]),
+        said(
+            "cpu: 0.07 s is 100 %\n\
+             \x20       self                total          function\n\
+             \x20     0.04 s  55.6 %       0.06 s  83.3 %  com.acme.Job.run\n\
+             \x20     0.02 s  27.8 %       0.02 s  27.8 %  a.B.walk\n\
+             \x20     0.01 s   6.9 %  in 1 more\n\
+             \x20     0.01 s   9.7 %  in what is no method: [GC]\n"
+                .to_owned()
+        )
+    );
+}
+
+#[test]
 fn top_of_a_stage_tells_its_share_of_the_profile() {
     let folder = Folder::new("stage");
     folder.file("profile.pb.gz", &encoded(&small(), None));
@@ -286,7 +304,7 @@ fn wrong_input_is_named_with_what_to_do() {
     );
     assert_eq!(
         error(&["top", &good, "--stages", "4"]),
-        usage("there is no option `--stages`; did you mean `--stage`? Known: -n, --sort, --value, --stage, --process, --idle")
+        usage("there is no option `--stages`; did you mean `--stage`? Known: -n, --sort, --value, --stage, --process, --methods, --idle")
     );
     assert_eq!(error(&["top", &good, "-n", "0"]), usage("`-n 0`: a whole number from 1"));
     assert_eq!(error(&["top", &good, "-n"]), usage("`-n` needs a value"));

@@ -22,6 +22,7 @@ that calls itself counts once. The first line says what 100 % is.
   --value <type>    cpu (if left out), wall, alloc_space, alloc_objects, samples, contentions, delay
   --stage <id>      only tasks of this stage
   --process <id>    only `driver`, or an executor id
+  --methods         only Java's: the JVM's own work ([JIT], [GC], ...) is summed up in one line
   --idle            wall: count threads that wait for work, too
 
 Examples:
@@ -57,9 +58,12 @@ pub(super) fn run(args: &[String]) -> Result<Done, Failure> {
     };
     let Input { decoded, notes, .. } = input::read(&arguments.paths)?;
     filter.check(&decoded.profile)?;
-    let table = Table::new(&decoded.profile, value, &filter, by_total);
+    let mut table = Table::new(&decoded.profile, value, &filter, by_total);
     if table.chosen == 0 {
         return Err(Failure::Input(nothing(&decoded.profile, value, &filter)));
+    }
+    if arguments.flag("--methods") {
+        table.keep_methods(&decoded.profile.dictionary);
     }
     Ok(Done { stdout: table.text(&decoded.profile, &filter, rows), notes })
 }
@@ -75,7 +79,7 @@ pub(super) fn value_type(name: &str) -> Result<ValueType, Failure> {
 
 const SYNTAX: Syntax = Syntax {
     with_value: &[&["-n"], &["--sort"], &["--value"], &["--stage"], &["--process"]],
-    flags: &["--idle"],
+    flags: &["--methods", "--idle"],
 };
 
 const DEFAULT_ROWS: usize = 20;
@@ -170,6 +174,8 @@ struct Table {
     /// Of the whole profile.
     all: u64,
     rows: Vec<(NameId, Row)>,
+    /// Rows that were taken out because they are no methods.
+    others: Vec<(NameId, Row)>,
 }
 
 impl Table {
@@ -205,7 +211,12 @@ impl Table {
             let key = |row: &Row| if by_total { (row.total, row.own) } else { (row.own, row.total) };
             key(b).cmp(&key(a)).then_with(|| dictionary.text(*left).cmp(dictionary.text(*right)))
         });
-        Table { value, chosen: total[0], all: profile.total(value), rows }
+        Table { value, chosen: total[0], all: profile.total(value), rows, others: Vec::new() }
+    }
+
+    fn keep_methods(&mut self, dictionary: &Dictionary) {
+        let is_method = |(function, _): &(NameId, Row)| !dictionary.text(*function).starts_with('[');
+        (self.rows, self.others) = std::mem::take(&mut self.rows).into_iter().partition(is_method);
     }
 
     fn text(&self, profile: &Profile, filter: &Filter, rows: usize) -> String {
@@ -229,17 +240,21 @@ impl Table {
             );
         }
         if self.rows.len() > rows {
-            // Only self adds up: a total holds the totals of what it calls.
-            let rest: u64 = self.rows[rows..].iter().fold(0, |sum, (_, row)| sum.saturating_add(row.own));
             let more = self.rows.len() - rows;
-            let _ = writeln!(
-                text,
-                "{:>12} {:>7}  in {more} more",
-                amount(self.value, rest),
-                share(rest, self.chosen)
-            );
+            let _ = writeln!(text, "{}  in {more} more", self.sum(&self.rows[rows..]));
+        }
+        if !self.others.is_empty() {
+            let names = self.others.iter().map(|(function, _)| visible(profile.dictionary.text(*function)));
+            let names = names.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(text, "{}  in what is no method: {names}", self.sum(&self.others));
         }
         text
+    }
+
+    /// Only self adds up: a total holds the totals of what it calls.
+    fn sum(&self, rows: &[(NameId, Row)]) -> String {
+        let own: u64 = rows.iter().fold(0, |sum, (_, row)| sum.saturating_add(row.own));
+        format!("{:>12} {:>7}", amount(self.value, own), share(own, self.chosen))
     }
 }
 
