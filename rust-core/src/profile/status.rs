@@ -28,8 +28,6 @@ pub enum LostCause {
     NoScratch,
     /// The class was unloaded before its name was read.
     NameLost,
-    /// The tree was at its cap: the weight stands under `[folded]`.
-    TreeFull,
     /// Deltas that did not fit in the queue.
     DeltaDropped,
 }

@@ -377,12 +377,11 @@ struct Body {
 }
 
 const ENGINES: [Engine; 4] = [Engine::Cpu, Engine::Wall, Engine::Alloc, Engine::Runtime];
-const CAUSES: [LostCause; 6] = [
+const CAUSES: [LostCause; 5] = [
     LostCause::RingFull,
     LostCause::NotWalkable,
     LostCause::NoScratch,
     LostCause::NameLost,
-    LostCause::TreeFull,
     LostCause::DeltaDropped,
 ];
 

@@ -27,8 +27,6 @@ pub(crate) struct Key {
     pub(crate) secret: bool,
     /// Where this version does nothing with the value: the part that is missing.
     pub(crate) missing: Option<&'static str>,
-    /// The start line shows it even where nobody set it.
-    pub(crate) always_shown: bool,
     /// The driver hands it to executors that cannot see where it was set.
     pub(crate) passed_on: bool,
     /// The same setting in others' spellings, the first one first.
@@ -164,7 +162,6 @@ pub(crate) static KEYS: &[Key] = &[
     },
     Key {
         default: Default::Value("10ms"),
-        always_shown: true,
         ..Key::new(
             "cpu.interval",
             milliseconds(1, 10_000, true),
@@ -174,7 +171,6 @@ pub(crate) static KEYS: &[Key] = &[
     },
     Key {
         default: Default::Value("50ms"),
-        always_shown: true,
         ..Key::new(
             "wall.interval",
             milliseconds(10, 60_000, true),
@@ -183,7 +179,6 @@ pub(crate) static KEYS: &[Key] = &[
     },
     Key {
         default: Default::Value("2m"),
-        always_shown: true,
         ..Key::new(
             "alloc.interval",
             Kind::Size { min: 16 << 10, max: 1 << 30, off: true },
@@ -220,7 +215,8 @@ pub(crate) static KEYS: &[Key] = &[
         ..Key::new(
             "memory.limit",
             Kind::Size { min: 4 << 20, max: 4 << 30, off: false },
-            "Native memory for call tree and names. Over it the smallest weights are summed under `[folded]`.",
+            "Native memory for call tree and names. Over it the driver sums the smallest weights under `[folded]`; an executor \
+             hands its samples on early and begins a new tree, so nothing of it is lost.",
         )
     },
     Key {
@@ -318,7 +314,6 @@ impl Key {
             doc,
             secret: false,
             missing: None,
-            always_shown: false,
             passed_on: true,
             vendor: &[],
         }
