@@ -176,6 +176,7 @@ def changed(jar: Path, target: Path, library) -> Path:
 def test_a_bad_setting_is_named_with_what_is_allowed_and_what_happens(cases, name):
     case = cases[name]
     assert case.warnings == [SETTINGS[name][1]]
+    assert [warning["message"] for warning in case.profile.summary["warnings"]] == case.warnings, "a folder tells it too, long after the log is gone"
     assert case.profile.profile.total("cpu") > 0
 
 

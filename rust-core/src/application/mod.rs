@@ -399,7 +399,7 @@ impl Application {
 
     fn memory_cap(&self) -> usize {
         let cap = (BASE_MEMORY + MEMORY_PER_EXECUTOR * self.processes.len()).min(MAX_MEMORY);
-        self.memory_limit.map_or(cap, |limit| cap.min(limit as usize))
+        self.memory_limit.map_or(cap, |limit| limit as usize)
     }
 
     /// `ack` is 0 where it is not known whose delta came.
@@ -491,7 +491,6 @@ fn words(cause: LostCause) -> &'static str {
         LostCause::NotWalkable => "with a stack that could not be walked",
         LostCause::NoScratch => "found no free buffer",
         LostCause::NameLost => "with a class that was unloaded",
-        LostCause::TreeFull => "folded for memory",
         LostCause::DeltaDropped => "dropped because the driver did not answer",
     }
 }

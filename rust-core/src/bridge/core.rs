@@ -7,13 +7,13 @@ use super::fields::{self, Pairs};
 use super::guard::NativeFailure;
 use super::place::{place, Place};
 use super::start::{build_id, engines_text, Java, Start};
-use super::work::{Asked, Job, Work};
+use super::work::{word, Asked, Job, Work};
 use crate::application::{
     folder_name, Application, ApplicationEvent, ApplicationInfo, Formats, OwnProcess, SummarySetting,
 };
 use crate::jvm::{Hotspot, Vm};
 use crate::profile::{ProcessIdentity, TaskLabels, Warning, MAX_LABEL};
-use crate::session::{Clock, Engines, Inbox, Machine, Plan, Sender, Session, SystemClock};
+use crate::session::{Clock, Engines, Inbox, Level, Machine, Plan, Sender, Session, SystemClock};
 use crate::settings::{self, Origin, Redaction, Resolution, Role, Settings, Triple};
 use once_cell::sync::{Lazy, OnceCell};
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -57,6 +57,8 @@ struct Me {
     settings: Settings,
     redaction: Arc<Redaction>,
     effective: Vec<SummarySetting>,
+    /// What was said at the start, for the summaries of the applications of this driver.
+    warnings: Vec<Warning>,
     place: Place,
     profiled: bool,
 }
@@ -99,11 +101,16 @@ impl Core {
             std::env::current_dir().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         let place = place(&resolution.settings.dir, &process, &here);
         let mut answer = Vec::new();
-        for warning in &resolution.warnings {
-            say(&mut answer, "WARN", &warning.message);
+        let mut warnings: Vec<Warning> = resolution
+            .warnings
+            .iter()
+            .map(|warning| Warning { code: warning.code.to_owned(), message: warning.message.clone() })
+            .collect();
+        if let (Some(message), Role::Driver) = (&place.warning, role) {
+            warnings.push(Warning { code: "folder-place".to_owned(), message: message.clone() });
         }
-        if let (Some(warning), Role::Driver) = (&place.warning, role) {
-            say(&mut answer, "WARN", warning);
+        for warning in &warnings {
+            say(&mut answer, Level::Warn, &warning.message);
         }
         let plan = Plan::of(&resolution.settings);
         let engines = self.engines(&plan, &java);
@@ -111,7 +118,9 @@ impl Core {
             Ok(()) => match self.run(&plan, &engines, &java) {
                 Ok(()) => true,
                 Err(error) => {
-                    say(&mut answer, "WARN", &format!("this process is not profiled: {error}"));
+                    let message = format!("this process is not profiled: {error}");
+                    say(&mut answer, Level::Warn, &message);
+                    warnings.push(Warning { code: "not-profiled".to_owned(), message });
                     false
                 }
             },
@@ -119,7 +128,7 @@ impl Core {
                 if let Some(session) = self.session.get() {
                     session.pause();
                 }
-                say(&mut answer, "INFO", &format!("not profiling this process: {reason}"));
+                say(&mut answer, Level::Info, &format!("not profiling this process: {reason}"));
                 false
             }
         };
@@ -132,7 +141,7 @@ impl Core {
                 place: Some(&place),
                 effective: &resolution.effective,
             };
-            say(&mut answer, "INFO", &start.line());
+            say(&mut answer, Level::Info, &start.line());
         }
         let running = profiled || (role == Role::Driver && resolution.settings.gather);
         answer.extend(["running".to_owned(), running.to_string()]);
@@ -141,9 +150,13 @@ impl Core {
         for (key, value) in &resolution.passed_on {
             answer.extend([format!("pass.{key}"), value.clone()]);
         }
+        if let (Role::Executor | Role::Agent, Some(session)) = (role, self.session.get()) {
+            warnings.drain(..).for_each(|warning| session.report(warning));
+        }
         let identity = self.identity(role, &process, &java, &engines, &plan);
         self.become_process(Me {
             role,
+            warnings,
             identity,
             redaction: Arc::new(resolution.redaction.clone()),
             effective: summary_settings(&resolution),
@@ -156,9 +169,8 @@ impl Core {
     }
 
     /// Opens the application of a SparkContext; what this JVM has sampled until now goes to it.
-    pub(crate) fn open_application(&self, application: &[u8], settings: &[u8]) -> Result<i32, NativeFailure> {
+    pub(crate) fn open_application(&self, application: &[u8]) -> Result<i32, NativeFailure> {
         let pairs = Pairs::decode(application)?;
-        let _ = triples(settings)?;
         let mut state = self.state.lock();
         if state.me.is_none() {
             return Err(NativeFailure::Core("openApplication before start".to_owned()));
@@ -282,7 +294,7 @@ impl Core {
                 if let (Some(open), Some(error)) = (state.applications.get_mut(&application), error) {
                     open.file_failed(&path, &error);
                     let message = format!("{path} could not be written: {error}");
-                    state.work.push(Job::Log { level: "WARN", message });
+                    state.work.push(Job::Log { level: Level::Warn, message });
                 }
             }
             Some(Asked::Delta(delta)) => self.delta_answered(&mut state, delta, answer, error),
@@ -448,11 +460,11 @@ impl Core {
     fn move_on(&self, state: &mut State) {
         if let Some(message) = self.inbox.take_failure() {
             let message = format!("the profiler has stopped, and the job runs on without it: {message}");
-            state.work.push(Job::Log { level: "WARN", message: message.clone() });
+            state.work.push(Job::Log { level: Level::Warn, message: message.clone() });
             state.failed(message);
         }
-        for message in self.inbox.take_warnings() {
-            state.work.push(Job::Log { level: "WARN", message });
+        for (level, message) in self.inbox.take_warnings() {
+            state.work.push(Job::Log { level, message });
         }
         let now = SystemClock.unix();
         state.place_deltas(&self.inbox, now);
@@ -463,7 +475,7 @@ impl Core {
                 open.queue(*handle, files, &mut state.work);
             }
             for warning in open.application.take_warnings() {
-                state.work.push(Job::Log { level: "WARN", message: warning.message });
+                state.work.push(Job::Log { level: Level::Warn, message: warning.message });
             }
         }
     }
@@ -473,7 +485,7 @@ impl Core {
         let answer = error.map_or(Ok(answer), Err);
         let session = self.session.get().map(|session| &**session);
         if let Some(message) = sender.answered(token, answer, SystemClock.unix(), &self.inbox, session) {
-            state.work.push(Job::Log { level: "WARN", message });
+            state.work.push(Job::Log { level: Level::Warn, message });
         }
     }
 
@@ -507,12 +519,16 @@ impl Core {
         let mut lines = Vec::new();
         let Some(open) = state.applications.get_mut(&handle) else { return Vec::new() };
         for warning in open.application.take_warnings() {
-            say(&mut lines, "WARN", &warning.message);
+            say(&mut lines, Level::Warn, &warning.message);
         }
         if unwritten > 0 {
-            say(&mut lines, "WARN", &format!("{unwritten} files of the profile were not written in time"));
+            say(
+                &mut lines,
+                Level::Warn,
+                &format!("{unwritten} files of the profile were not written in time"),
+            );
         }
-        say(&mut lines, "INFO", &open.application.end_line());
+        say(&mut lines, Level::Info, &open.application.end_line());
         if !state.applications.values().any(|open| !open.closed) {
             if let Some(session) = self.session.get() {
                 session.pause();
@@ -544,7 +560,7 @@ impl State {
             Box::new(Formats),
             Box::new(move |text| redaction.redact_text(text)),
         );
-        if let Some(warning) = &self.stopped {
+        for warning in me.warnings.iter().chain(&self.stopped) {
             application.warn(warning.clone(), true);
         }
         self.applications
@@ -615,8 +631,8 @@ impl State {
         let Some(ending) = self.sender.as_ref().and_then(Sender::ending) else { return Vec::new() };
         let mut lines = Vec::new();
         match ending {
-            Ok(message) => say(&mut lines, "INFO", &message),
-            Err(message) => say(&mut lines, "WARN", &message),
+            Ok(message) => say(&mut lines, Level::Info, &message),
+            Err(message) => say(&mut lines, Level::Warn, &message),
         }
         fields::encode(lines)
     }
@@ -662,8 +678,8 @@ pub(crate) fn command(arguments: &[u8]) -> Result<Vec<u8>, NativeFailure> {
     Ok(fields::encode(["exit", &exit, "stdout", &outcome.stdout, "stderr", &outcome.stderr]))
 }
 
-fn say(answer: &mut Vec<String>, level: &str, message: &str) {
-    answer.extend([format!("log.{level}"), message.to_owned()]);
+fn say(answer: &mut Vec<String>, level: Level, message: &str) {
+    answer.extend([format!("log.{}", word(level)), message.to_owned()]);
 }
 
 fn triples(bytes: &[u8]) -> Result<Vec<Triple>, NativeFailure> {

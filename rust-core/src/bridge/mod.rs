@@ -68,14 +68,8 @@ mod exports {
         }
 
         #[call_type(unchecked)]
-        pub extern "jni" fn openApplication(
-            env: &'borrow JNIEnv<'env>,
-            application: JObject<'env>,
-            settings: JObject<'env>,
-        ) -> i32 {
-            guarded(env, "openApplication", || {
-                CORE.open_application(&bytes(env, application)?, &bytes(env, settings)?)
-            })
+        pub extern "jni" fn openApplication(env: &'borrow JNIEnv<'env>, application: JObject<'env>) -> i32 {
+            guarded(env, "openApplication", || CORE.open_application(&bytes(env, application)?))
         }
 
         #[call_type(unchecked)]

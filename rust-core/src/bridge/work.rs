@@ -1,6 +1,7 @@
 //! What the core asks the Java thread glowplug-io to do.
 
 use super::fields::encode_with_blob;
+use crate::session::Level;
 use std::collections::{HashMap, VecDeque};
 
 /// The queue of work, and who waits for which answer.
@@ -15,7 +16,7 @@ pub(crate) struct Work {
 #[derive(Debug)]
 pub(crate) enum Job {
     /// A line for the log.
-    Log { level: &'static str, message: String },
+    Log { level: Level, message: String },
     /// A file to be written whole.
     File { application: i32, path: String, content: Vec<u8> },
     /// A file to be removed.
@@ -45,7 +46,7 @@ impl Work {
         let token = self.last_token;
         let (asked, message) = match job {
             Job::Log { level, message } => {
-                return Some(encode_with_blob(&["0", "log", level, &message], &[]))
+                return Some(encode_with_blob(&["0", "log", word(level), &message], &[]))
             }
             Job::File { application, path, content } => {
                 let message = encode_with_blob(&[&token.to_string(), "file", &path, "whole"], &content);
@@ -87,6 +88,14 @@ impl Work {
     }
 }
 
+/// The level as Java spells it.
+pub(crate) fn word(level: Level) -> &'static str {
+    match level {
+        Level::Info => "INFO",
+        Level::Warn => "WARN",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,7 +104,7 @@ mod tests {
     fn files_count_until_they_are_answered() {
         let mut work = Work::default();
         work.push(Job::File { application: 1, path: "/p/summary.json".into(), content: b"{}".to_vec() });
-        work.push(Job::Log { level: "WARN", message: "slow".into() });
+        work.push(Job::Log { level: Level::Warn, message: "slow".into() });
         assert_eq!((work.files_of(1), work.files_of(2)), (1, 0));
         assert_eq!(work.take(), Some(encode_with_blob(&["1", "file", "/p/summary.json", "whole"], b"{}")));
         assert_eq!(work.files_of(1), 1, "under way");

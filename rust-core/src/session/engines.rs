@@ -1,6 +1,6 @@
 //! Which engines run in this JVM, why these, and how they are set going.
 
-use super::{Plan, Shared};
+use super::{Level, Plan, Shared};
 use crate::facts;
 use crate::jvm::{self, EventSink, RawFrame, ThreadRef, Vm, Watched};
 use crate::profile::Warning;
@@ -130,11 +130,14 @@ impl Engines {
                 Some(timers) => {
                     let _ = shared.timers.set(timers);
                 }
-                None => shared.warn(Warning {
-                    code: "no-free-signal".to_owned(),
-                    message: "no real-time signal is free; CPU is sampled by the sampler thread instead"
-                        .to_owned(),
-                }),
+                None => shared.warn(
+                    Level::Warn,
+                    Warning {
+                        code: "no-free-signal".to_owned(),
+                        message: "no real-time signal is free; CPU is sampled by the sampler thread instead"
+                            .to_owned(),
+                    },
+                ),
             }
         }
         let sink = Box::leak(Box::new(Events {
@@ -160,21 +163,27 @@ impl Engines {
             }
             match shared.vm.prepare_walker() {
                 Ok(()) => arm_all(shared, timers, interval),
-                Err(error) => shared.warn(Warning {
-                    code: "walker-not-prepared".to_owned(),
-                    message: format!("{error}; CPU is sampled by the sampler thread instead"),
-                }),
+                Err(error) => shared.warn(
+                    Level::Warn,
+                    Warning {
+                        code: "walker-not-prepared".to_owned(),
+                        message: format!("{error}; CPU is sampled by the sampler thread instead"),
+                    },
+                ),
             }
         }
         if let (Some(interval), Ok(())) = (shared.plan().alloc_interval, &self.allocations) {
             match shared.vm.sample_allocations(interval) {
                 Ok(()) => shared.allocations.set_interval(interval),
-                Err(error) => shared.warn(Warning {
-                    code: "allocations-not-sampled".to_owned(),
-                    message: format!(
-                        "{error} (another agent may hold the capability); allocations are not profiled"
-                    ),
-                }),
+                Err(error) => shared.warn(
+                    Level::Warn,
+                    Warning {
+                        code: "allocations-not-sampled".to_owned(),
+                        message: format!(
+                            "{error} (another agent may hold the capability); allocations are not profiled"
+                        ),
+                    },
+                ),
             }
         }
     }

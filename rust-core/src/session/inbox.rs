@@ -1,6 +1,6 @@
 //! Deltas on their way from the sampler thread, which never waits for whoever takes them.
 
-use super::DeltaSink;
+use super::{DeltaSink, Level};
 use crate::profile::{Dictionary, Warning};
 use crate::relay::Delta;
 use parking_lot::Mutex;
@@ -14,7 +14,7 @@ pub struct Inbox {
     failure: Mutex<Option<String>>,
     names: Mutex<Option<(Dictionary, u32)>>,
     names_are_wanted: AtomicBool,
-    unsaid: Mutex<Vec<String>>,
+    unsaid: Mutex<Vec<(Level, String)>>,
     /// Codes of warnings that were said: each is said once, however often it comes.
     said: Mutex<HashSet<String>>,
 }
@@ -36,7 +36,7 @@ impl Inbox {
     }
 
     /// Warnings to be logged, each code once in the life of the process.
-    pub fn take_warnings(&self) -> Vec<String> {
+    pub fn take_warnings(&self) -> Vec<(Level, String)> {
         std::mem::take(&mut *self.unsaid.lock())
     }
 
@@ -69,9 +69,9 @@ impl DeltaSink for Inbox {
         *self.names.lock() = Some((dictionary.clone(), epoch));
     }
 
-    fn warned(&self, warning: &Warning) {
+    fn warned(&self, level: Level, warning: &Warning) {
         if self.said.lock().insert(warning.code.clone()) {
-            self.unsaid.lock().push(warning.message.clone());
+            self.unsaid.lock().push((level, warning.message.clone()));
         }
     }
 
@@ -88,10 +88,10 @@ mod tests {
     fn a_warning_is_logged_once_whatever_its_text() {
         let inbox = Inbox::default();
         let warning = |message: &str| Warning { code: "slow".to_owned(), message: message.to_owned() };
-        inbox.warned(&warning("twice as long"));
-        inbox.warned(&warning("four times as long"));
-        assert_eq!(inbox.take_warnings(), ["twice as long"]);
-        assert_eq!(inbox.take_warnings(), [""; 0]);
+        inbox.warned(Level::Info, &warning("twice as long"));
+        inbox.warned(Level::Info, &warning("four times as long"));
+        assert_eq!(inbox.take_warnings(), [(Level::Info, "twice as long".to_owned())]);
+        assert_eq!(inbox.take_warnings(), []);
     }
 
     #[test]

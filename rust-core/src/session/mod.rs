@@ -73,6 +73,15 @@ impl Plan {
     }
 }
 
+/// How loud a line is in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Everything is as it should be.
+    Info,
+    /// Something failed or is missing.
+    Warn,
+}
+
 /// Takes what a session hands on; called on the sampler thread, must not wait.
 pub trait DeltaSink: Send + Sync {
     /// The next delta, in order.
@@ -86,8 +95,8 @@ pub trait DeltaSink: Send + Sync {
     /// Gives the driver all names.
     fn names(&self, _dictionary: &Dictionary, _epoch: u32) {}
 
-    /// Something that the user should know now; it also goes with the next delta.
-    fn warned(&self, _warning: &Warning) {}
+    /// Something that the user should know now, at `level`; it also goes with the next delta.
+    fn warned(&self, _level: Level, _warning: &Warning) {}
 
     /// The sampler thread ended by a panic: no more deltas come.
     fn failed(&self, message: String);
@@ -325,9 +334,9 @@ impl Session {
         self.shared.clock_offset.store(nanoseconds, Ordering::Relaxed);
     }
 
-    /// Says something with the next delta.
-    pub fn warn(&self, warning: Warning) {
-        self.shared.warn(warning);
+    /// Sends a warning that was logged already with the next delta.
+    pub fn report(&self, warning: Warning) {
+        *self.shared.warnings.lock().entry(warning).or_default() += 1;
     }
 
     /// Makes the sampler thread panic, in tests.
@@ -426,8 +435,8 @@ impl Shared {
         self.sink.names(dictionary, epoch);
     }
 
-    fn warn(&self, warning: Warning) {
-        self.sink.warned(&warning);
+    fn warn(&self, level: Level, warning: Warning) {
+        self.sink.warned(level, &warning);
         *self.warnings.lock().entry(warning).or_default() += 1;
     }
 

@@ -2,7 +2,7 @@
 
 use super::collector::Collector;
 use super::governor::{Costs, Governor, WINDOW};
-use super::{Closing, Shared};
+use super::{Closing, Level, Shared};
 use crate::profile::{Mark, ProcessStatus, TaskTotals, ValueType, Warning};
 use crate::relay::{period_of, Delta};
 use crate::sample::cpu::CpuTimers;
@@ -192,10 +192,8 @@ impl Sampler {
     fn tell_refusal(&mut self, timers: &CpuTimers) {
         let Some(error) = timers.take_refusal().filter(|_| !self.refusal_told) else { return };
         self.refusal_told = true;
-        self.shared.warn(Warning {
-            code: "timer-refused".to_owned(),
-            message: format!("{error}; threads without a timer are sampled by the sampler thread instead"),
-        });
+        let message = format!("{error}; threads without a timer are sampled by the sampler thread instead");
+        self.shared.warn(Level::Warn, Warning { code: "timer-refused".to_owned(), message });
     }
 
     /// Doubles the distance of allocation samples while there are too many, and halves it again.
@@ -221,13 +219,13 @@ impl Sampler {
         if let (Some(timers), Some(interval)) = (self.shared.timers(), self.shared.plan().cpu_interval) {
             timers.retime(interval.as_nanos() as u64 * u64::from(factor));
         }
-        self.shared.warn(Warning {
-            code: "intervals-stretched".to_owned(),
-            message: format!(
-                "the profiler used more than spark.glowplug.overhead.limit allows, or less again: all intervals \
-                 are now {factor} times as long as set; weights follow, so sums stay right"
-            ),
-        });
+        let limit = 100.0 * self.shared.plan().overhead_limit;
+        let message = format!(
+            "to stay within spark.glowplug.overhead.limit ({limit} % of the process's CPU), all intervals are now \
+             {factor} times as long as set; weights follow, so sums stay right"
+        );
+        // Nothing failed: the limit is kept as promised.
+        self.shared.warn(Level::Info, Warning { code: "intervals-stretched".to_owned(), message });
     }
 
     fn own_cpu_total(&self) -> u64 {

@@ -90,8 +90,8 @@ public final class Core {
         return started;
     }
 
-    public int openApplication(List<String> application, List<String> settings) {
-        return (Integer) call("openApplication", Fields.encode(application), Fields.encode(settings));
+    public int openApplication(List<String> application) {
+        return (Integer) call("openApplication", Fields.encode(application));
     }
 
     public void event(int application, byte[] fields) {

@@ -11,7 +11,7 @@ final class Native {
 
     static native byte[] start(byte[] process, byte[] settings);
 
-    static native int openApplication(byte[] application, byte[] settings);
+    static native int openApplication(byte[] application);
 
     static native void event(int application, byte[] fields);
 

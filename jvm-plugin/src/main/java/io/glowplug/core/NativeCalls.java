@@ -33,7 +33,7 @@ final class NativeCalls implements Function<Object[], Object> {
                 io.begin();
                 return Native.start((byte[]) call[1], (byte[]) call[2]);
             case "openApplication":
-                return Native.openApplication((byte[]) call[1], (byte[]) call[2]);
+                return Native.openApplication((byte[]) call[1]);
             case "flush":
                 return Native.flush((Long) call[1]);
             case "closeApplication":

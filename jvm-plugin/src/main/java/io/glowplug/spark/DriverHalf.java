@@ -11,7 +11,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.plugin.DriverPlugin;
@@ -31,7 +30,6 @@ public final class DriverHalf implements DriverPlugin {
     private SparkContext spark;
     private Core core;
     private Listener listener;
-    private List<String> settings;
     private long shutdownWaitMillis;
     private volatile int application;
 
@@ -93,7 +91,7 @@ public final class DriverHalf implements DriverPlugin {
         SparkConf conf = spark.conf();
         Configuration hadoop = spark.hadoopConfiguration();
         Core core = source.open(conf.get("spark.glowplug.native.dir", ""), conf.get("spark.local.dir", ""), log);
-        settings = new SettingsCollector()
+        List<String> settings = new SettingsCollector()
                 .conf(conf)
                 .environment(System.getenv())
                 .hadoop(hadoop)
@@ -122,25 +120,13 @@ public final class DriverHalf implements DriverPlugin {
         if (core == null) {
             return;
         }
-        SparkConf conf = spark.conf();
-        Configuration hadoop = spark.hadoopConfiguration();
         String attempt = spark.applicationAttemptId().isDefined() ? spark.applicationAttemptId().get() : "";
-        String user = UserGroupInformation.getCurrentUser().getShortUserName();
-        application = core.openApplication(
-                Arrays.asList(
-                        "app_id", applicationId,
-                        "app_name", spark.appName(),
-                        "app_attempt", attempt,
-                        "spark_version", spark.version(),
-                        "scala_version", ProcessFields.scalaVersion(),
-                        "master", spark.master(),
-                        "local", String.valueOf(spark.isLocal()),
-                        "deploy_mode", conf.get("spark.submit.deployMode", ""),
-                        "default_fs", ProcessFields.defaultFileSystem(hadoop),
-                        "user_home", ProcessFields.userHome(hadoop, user),
-                        "redaction_regex", conf.get("spark.redaction.regex", ""),
-                        "redaction_string_regex", conf.get("spark.redaction.string.regex", "")),
-                settings);
+        application = core.openApplication(Arrays.asList(
+                "app_id", applicationId,
+                "app_name", spark.appName(),
+                "app_attempt", attempt,
+                "spark_version", spark.version(),
+                "scala_version", ProcessFields.scalaVersion()));
         listener.open(application);
         // A stopped context that a driver's last half still held could not be collected.
         spark = null;
