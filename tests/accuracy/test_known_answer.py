@@ -1,12 +1,15 @@
 """A program that measures its own CPU, waiting and allocation: the profile must say the same."""
 
+import re
+
 import pytest
+
+from support import processes
 
 from accuracy.answer import OPTIONS, OPTIONS_OF, Answer
 
 EMULATED = "17-aarch64"
 SECONDS = 20
-
 
 
 def test_a_profile_tells_cpu_waiting_and_allocation_as_they_were(run_profiled, java_version):
@@ -20,6 +23,7 @@ def test_a_profile_tells_cpu_waiting_and_allocation_as_they_were(run_profiled, j
     assert 95 <= answer.covered_cpu <= 105, answer
     check_wall(answer)
     check_allocation(answer, run)
+    check_lines(run)
 
 
 def check_wall(answer):
@@ -39,3 +43,12 @@ def check_allocation(answer, run):
         assert answer.profile.total("alloc_space") == 0
         return
     assert 90 <= answer.covered_bytes <= 110, answer
+
+
+def check_lines(run):
+    """A JVM without Spark says the same two things as a driver."""
+    start, end = processes.messages(run.stderr)
+    assert re.fullmatch(r"profiling this JVM from its start on .*; samples go to the SparkContext that starts here, or to a folder at exit; "
+                        "settings: all default", start), start
+    assert re.fullmatch(rf"profile written to {re.escape(str(run.folder))}: 1 process, \d+ samples, (none lost|\d+ without a full stack \(.*\)), "
+                        r"own cost \d+\.\d\d % of their CPU", end), end

@@ -176,7 +176,8 @@ def changed(jar: Path, target: Path, library) -> Path:
 def test_a_bad_setting_is_named_with_what_is_allowed_and_what_happens(cases, name):
     case = cases[name]
     assert case.warnings == [SETTINGS[name][1]]
-    assert [warning["message"] for warning in case.profile.summary["warnings"]] == case.warnings, "a folder tells it too, long after the log is gone"
+    told = [warning["message"] for warning in case.profile.summary["warnings"] if not warning["message"].startswith(processes.BUSY_MACHINE)]
+    assert told == case.warnings, "the folder tells it too, long after the log is gone"
     assert case.profile.profile.total("cpu") > 0
 
 

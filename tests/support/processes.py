@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 # The profiler slows down where it has to wait for a core: no matter of the application's.
-BUSY_MACHINE = "the profiler used more than spark.glowplug.overhead.limit allows"
+BUSY_MACHINE = "to stay within spark.glowplug.overhead.limit"
 
 
 def wait_for_log(started, executor: str, text: str, timeout: float = 120) -> None:
