@@ -27,6 +27,11 @@ def java_program(name: str) -> Application:
     return _compile(name, "", 8, "java")
 
 
+def hdfs_program(class_path: str) -> Application:
+    """tests/apps/Hdfs.java, against Hadoop's servers."""
+    return _compile("Hdfs", class_path, 8, "hadoop")
+
+
 def _compile(name: str, class_path: str, release: int, against: str) -> Application:
     source = SOURCES / f"{name}.java"
     key = hashlib.sha256(source.read_bytes() + f"{against} {release}".encode()).hexdigest()[:12]
