@@ -204,6 +204,21 @@ def test_two_job_groups_at_once_are_told_apart(pairs, case):
     assert planning.where(stage=None, job_group=None, process="driver").total("cpu") == planning.total("cpu")
 
 
+@pytest.mark.parametrize("case", [case for case in cases_of("TwoGroups") if case[1] == CLUSTER], ids="-".join)
+def test_executors_name_the_same_code_alike(pairs, case):
+    """Lambdas and hidden classes have other names in each JVM."""
+    folder = pairs(*case).folder
+    names = [busy_names(folder.profile.where(lambda sample: "stage" in sample.labels, process=executor)) for executor in ("0", "1")]
+    assert names[0] == names[1]
+    assert any(re.fullmatch(r"TwoGroups\$\$Lambda\.call", name) for name in names[0]), names[0]
+
+
+def busy_names(profile) -> set:
+    """Names that no chance decides about: a twentieth of all CPU runs through them."""
+    least = profile.total("cpu") / 20
+    return {name for name, cpu in profile.total_by_name("cpu").items() if cpu > least}
+
+
 @pytest.mark.parametrize("case", cases_of("SqlReport"), ids="-".join)
 def test_a_query_is_told_by_its_execution_and_description(pairs, case):
     labelled = pairs(*case).folder.profile.where(lambda sample: "stage" in sample.labels)
