@@ -9,10 +9,16 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.apache.spark.api.plugin.ExecutorPlugin;
+import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.api.plugin.SparkPlugin;
 
 /**
  * Argument: a file of cases. For each one a SparkContext is made in this JVM, runs a job, and is stopped. A line of the file is
@@ -104,5 +110,54 @@ public final class Harness {
 
     private static long cpuTime() {
         return THREADS.getCurrentThreadCpuTime();
+    }
+
+    /** A plugin of somebody else's, both halves of which say what they do. */
+    public static final class Other implements SparkPlugin {
+        @Override
+        public DriverPlugin driverPlugin() {
+            return new DriverPlugin() {
+                @Override
+                public Map<String, String> init(SparkContext context, PluginContext plugin) {
+                    say("driver up");
+                    return Collections.emptyMap();
+                }
+
+                @Override
+                public Object receive(Object message) {
+                    say("driver received " + message);
+                    return message;
+                }
+
+                @Override
+                public void shutdown() {
+                    say("driver down");
+                }
+            };
+        }
+
+        @Override
+        public ExecutorPlugin executorPlugin() {
+            return new ExecutorPlugin() {
+                @Override
+                public void init(PluginContext plugin, Map<String, String> extra) {
+                    say("executor up");
+                    try {
+                        plugin.ask("hello");
+                    } catch (Exception e) {
+                        say(e.toString());
+                    }
+                }
+
+                @Override
+                public void shutdown() {
+                    say("executor down");
+                }
+            };
+        }
+
+        private static void say(String what) {
+            System.err.println("harness: other plugin: " + what);
+        }
     }
 }

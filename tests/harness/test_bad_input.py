@@ -157,6 +157,9 @@ def all_cases(jar: Path, work: Path):
     yield with_conf("file system whose class is absent", {"spark.glowplug.dir": "s3a://bucket/profiles"})
     yield with_conf("unknown file system", {"spark.glowplug.dir": "nofs://host/profiles"})
     yield with_conf("switched off", {"spark.glowplug.enabled": "false"})
+    yield with_conf("on request", {"spark.glowplug.enabled": "requested"})
+    yield with_conf("requested", {"spark.glowplug.enabled": "requested", "spark.yarn.appMasterEnv.ENABLE_GLOWPLUG_PROFILER": "true"})
+    yield with_conf("beside another plugin", {"spark.plugins": "Harness$Other,io.glowplug.GlowplugPlugin"})
     for place in PLACES:
         yield case(f"throws at {place}", **{"harness__property__GLOWPLUG_TEST_THROW": place})
 
@@ -274,6 +277,22 @@ def test_switched_off_is_said_in_one_line(cases):
     case = cases["switched off"]
     assert case.messages == ["not profiling this process: spark.glowplug.enabled is false (conf)"]
     assert case.profiles == []
+
+
+def test_on_request_nothing_starts_until_a_job_asks(cases):
+    case = cases["on request"]
+    assert len(case.messages) == 1 and case.messages[0].startswith("not profiling this process: spark.glowplug.enabled is requested (conf)"), case.messages
+    assert case.profiles == []
+    asked = cases["requested"]
+    assert asked.warnings == []
+    assert asked.profile.profile.where(lambda sample: "Harness.first" in sample.stack, stage="0").total("cpu") > 0
+
+
+def test_another_plugin_beside_ours_works_and_so_do_we(cases):
+    case = cases["beside another plugin"]
+    assert case.warnings == []
+    assert re.findall(r"^harness: other plugin: (.*)$", case.text, re.M) == ["driver up", "executor up", "driver received hello", "executor down", "driver down"]
+    assert case.profile.profile.where(lambda sample: "Harness.first" in sample.stack, stage="0").total("cpu") > 0
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -1,0 +1,35 @@
+"""Which half of an application is profiled."""
+
+import pytest
+
+from support import folders, processes
+
+CLUSTER = "local-cluster[2,1,1024]"
+
+
+@pytest.fixture(scope="module")
+def run(spark, application):
+    """run(conf): the small job on two executors."""
+    chosen = spark("3.5.9")
+    return lambda conf: chosen.submit(CLUSTER, application("Endings", chosen), args=["no-stop"], conf=conf).succeeded()
+
+
+def test_executors_are_left_out_where_they_are_switched_off(run):
+    made = run({"spark.glowplug.executor.enabled": "false"})
+    assert made.stdout == "[1, 2]\n"
+    folder = folders.Folder(made.folder)
+    assert set(folder.processes) == {"driver"}
+    assert set(folder.profile.by_label("process", "cpu")) == {"driver"}
+    assert {executor: processes.messages(log) for executor, log in made.executor_stderr.items()} == {
+        executor: ["not profiling this process: spark.glowplug.executor.enabled is false (conf)"] for executor in ("0", "1")}
+
+
+def test_a_driver_that_is_switched_off_gathers_the_executors(run):
+    made = run({"spark.glowplug.driver.enabled": "false"})
+    folder = folders.Folder(made.folder)
+    assert set(folder.processes) == {"0", "1"}
+    assert set(folder.profile.by_label("process", "cpu")) == {"0", "1"}
+    assert folder.profile.where(lambda sample: "Endings.work" in sample.stack, stage="0").total("cpu") == pytest.approx(1.4e9, rel=0.1)
+    said, end = processes.messages(made.stderr)
+    assert said == "not profiling this process: spark.glowplug.driver.enabled is false (conf)"
+    assert end.startswith(f"profile written to {folder.path}: 2 processes, ")
