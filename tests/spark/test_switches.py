@@ -20,8 +20,9 @@ def test_executors_are_left_out_where_they_are_switched_off(run):
     folder = folders.Folder(made.folder)
     assert set(folder.processes) == {"driver"}
     assert set(folder.profile.by_label("process", "cpu")) == {"driver"}
-    assert {executor: processes.messages(log) for executor, log in made.executor_stderr.items()} == {
-        executor: ["not profiling this process: spark.glowplug.executor.enabled is false (conf)"] for executor in ("0", "1")}
+    # The master of local-cluster starts others for the moment until it is gone itself.
+    for executor in ("0", "1"):
+        assert processes.messages(made.executor_stderr[executor]) == ["not profiling this process: spark.glowplug.executor.enabled is false (conf)"]
 
 
 def test_a_driver_that_is_switched_off_gathers_the_executors(run):
