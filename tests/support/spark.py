@@ -82,9 +82,9 @@ class Spark:
         for key, value in settings.items():
             command += ["--conf", f"{key}={value}"]
         command += [application] if isinstance(application, Path) else ["--class", application.main, application.jar]
-        return Started([str(word) for word in [*command, *args]], self._environment(home, env), work)
+        return Started([str(word) for word in [*command, *args]], self.environment(home, env), work)
 
-    def _environment(self, home: Path, extra) -> dict:
+    def environment(self, home: Path, extra) -> dict:
         inherited = {key: value for key, value in os.environ.items()
                      if not key.startswith(("SPARK_", "PYSPARK_", "HADOOP_", "JAVA_TOOL", "GLOWPLUG_", "PYTHONPATH"))}
         own = {"SPARK_HOME": home, "SPARK_CONF_DIR": machine.ROOT / "tests/conf", "JAVA_HOME": self.java_home,

@@ -91,6 +91,7 @@ impl Work {
 /// The level as Java spells it.
 pub(crate) fn word(level: Level) -> &'static str {
     match level {
+        Level::Announce => "ANNOUNCE",
         Level::Info => "INFO",
         Level::Warn => "WARN",
     }

@@ -76,6 +76,8 @@ impl Plan {
 /// How loud a line is in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
+    /// Every user must see it: the line at the start, and the one at the end.
+    Announce,
     /// Everything is as it should be.
     Info,
     /// Something failed or is missing.

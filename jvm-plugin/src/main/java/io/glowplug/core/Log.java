@@ -6,20 +6,28 @@ import java.util.List;
 public interface Log {
     String PREFIX = "glowplug: ";
 
+    /** What every user must see: the line at the start and the one at the end. */
+    void announce(String message);
+
     void info(String message);
 
     /** {@code cause} may be null. */
     void warn(String message, Throwable cause);
 
     default void at(String level, String message) {
-        if ("INFO".equals(level)) {
-            info(message);
-            return;
+        switch (level) {
+            case "ANNOUNCE":
+                announce(message);
+                break;
+            case "INFO":
+                info(message);
+                break;
+            default:
+                warn(message, null);
         }
-        warn(message, null);
     }
 
-    /** Logs the {@code log.INFO} and {@code log.WARN} pairs of a result of the core, in their order. */
+    /** Logs the {@code log.*} pairs of a result of the core, in their order. */
     default void pairs(List<String> pairs) {
         for (int i = 0; i + 1 < pairs.size(); i += 2) {
             String key = pairs.get(i);

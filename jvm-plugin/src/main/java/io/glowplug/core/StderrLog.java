@@ -6,6 +6,11 @@ package io.glowplug.core;
  */
 public final class StderrLog implements Log {
     @Override
+    public void announce(String message) {
+        info(message);
+    }
+
+    @Override
     public void info(String message) {
         System.err.println(PREFIX + message);
     }
