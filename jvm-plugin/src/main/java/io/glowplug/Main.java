@@ -66,8 +66,12 @@ public final class Main {
                     err.print(remote.withRemoteNames(text));
             }
         }
-        out.flush();
         err.flush();
+        if (out.checkError()) {
+            err.println("glowplug: the output could not be written");
+            err.flush();
+            return FAILED;
+        }
         return exit;
     }
 
