@@ -127,7 +127,7 @@ impl Merged {
     }
 
     /// Holds the number of values of every other label: the smallest that have no sample in an open
-    /// period go to `other`, and user keys beyond [`MAX_USER_KEYS`] go altogether.
+    /// period go to `other`, and the lightest user keys beyond [`MAX_USER_KEYS`] go altogether.
     pub(super) fn bound_labels<'a>(
         &mut self,
         maps: impl Iterator<Item = &'a mut IdMap>,
@@ -136,7 +136,7 @@ impl Merged {
         self.bounded_at = self.profile.dictionary.mark().label_sets;
         let open: FxHashSet<LabelSetId> =
             self.open.values().flat_map(Cells::iter).map(|((_, set), _)| set).collect();
-        let mut values: BTreeMap<String, FxHashMap<String, (bool, u64, u64)>> = BTreeMap::new();
+        let mut values = LabelValues::new();
         let dictionary = &self.profile.dictionary;
         for (set, sum) in self.by_label_set() {
             for (key, value) in dictionary.labels(set) {
@@ -151,10 +151,7 @@ impl Merged {
             }
         }
         let mut going = FxHashSet::default();
-        let user_keys = values.keys().filter(|key| key.starts_with(USER)).count();
-        let beyond = user_keys.saturating_sub(MAX_USER_KEYS);
-        let extra: FxHashSet<String> =
-            values.keys().filter(|key| key.starts_with(USER)).rev().take(beyond).cloned().collect();
+        let extra = user_keys_beyond(&values);
         for (key, rows) in values {
             let cap = if extra.contains(&key) { 0 } else { cap_of(&key).unwrap_or(usize::MAX) };
             let mut rows: Vec<_> = rows.into_iter().collect();
@@ -287,6 +284,21 @@ pub(super) fn stage_of(dictionary: &Dictionary, set: LabelSetId) -> Option<Stage
     }
     let attempt = dictionary.label(set, LabelKey::StageAttempt.as_str()).unwrap_or("0");
     Some((stage.to_string(), attempt.to_string()))
+}
+
+/// Key, value -> whether an open period has it, weight, CPU.
+type LabelValues = BTreeMap<String, FxHashMap<String, (bool, u64, u64)>>;
+
+/// The lightest of the keys that the application's own code has set, as many as there are too many.
+fn user_keys_beyond(values: &LabelValues) -> FxHashSet<String> {
+    let mut keys: Vec<(u64, &String)> = values
+        .iter()
+        .filter(|(key, _)| key.starts_with(USER))
+        .map(|(key, rows)| (rows.values().map(|(_, weight, _)| weight).sum(), key))
+        .collect();
+    keys.sort();
+    let beyond = keys.len().saturating_sub(MAX_USER_KEYS);
+    keys.into_iter().take(beyond).map(|(_, key)| key.clone()).collect()
 }
 
 /// Stage attempts are bounded with the table of stages, processes by rank, states by their nature.

@@ -33,7 +33,7 @@ use processes::{Processes, MAX_PROCESSES_OF_ONE_ID};
 use stages::{Stages, MAX_STAGES};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use warnings::{FoldedTotals, Warnings};
+use warnings::{FileResults, FoldedTotals, Warnings};
 
 /// What is known of an application when it starts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -114,6 +114,7 @@ pub struct Application {
     folder: Folder,
     warnings: Warnings,
     folded: FoldedTotals,
+    files: FileResults,
 }
 
 impl Application {
@@ -142,6 +143,7 @@ impl Application {
             stages: Stages::default(),
             warnings: Warnings::default(),
             folded: FoldedTotals::default(),
+            files: FileResults::default(),
             info,
         }
     }
@@ -297,8 +299,20 @@ impl Application {
             + self.processes.maps().map(|map| map.memory()).sum::<usize>()
     }
 
-    /// Where the result is, what it covers, what was lost and what it cost.
-    pub fn end_line(&self) -> String {
+    /// A file of the folder was written, or removed; `error`: it was not. Failures are counted, and the
+    /// first one is to be said.
+    pub fn file_done(&mut self, path: &str, error: Option<&str>) {
+        let Some(error) = error else {
+            self.files.written(path);
+            return;
+        };
+        let message = self.files.failed(path, error);
+        self.warnings.add(Warning { code: "file-not-written".to_string(), message }, 1, false);
+    }
+
+    /// Where the result is, what it covers, what was lost and what it cost. An error: files of it could
+    /// not be written.
+    pub fn end_line(&self) -> Result<String, String> {
         let (mut samples, mut own_cpu, mut process_cpu) = (0u64, 0u64, 0u64);
         let mut losses = BTreeMap::<LostCause, u64>::new();
         for ProcessStatus { samples: by_engine, lost, own_cpu: own, process_cpu: all, .. } in
@@ -325,15 +339,18 @@ impl Application {
             1 => "1 process".to_string(),
             count => format!("{count} processes"),
         };
-        let place = match self.folder.place() {
-            Some(place) => format!("profile written to {place}"),
-            None => "profile kept out of files (spark.glowplug.dir=none)".to_string(),
-        };
         let cost = match process_cpu {
             0 => "own cost not known".to_string(),
             _ => format!("own cost {:.2} % of their CPU", own_cpu as f64 * 100.0 / process_cpu as f64),
         };
-        format!("{place}: {processes}, {samples} samples, {lost}, {cost}")
+        let covers = format!("{processes}, {samples} samples, {lost}, {cost}");
+        match (self.folder.place(), self.files.failures()) {
+            (None, _) => Ok(format!("profile kept out of files (spark.glowplug.dir=none): {covers}")),
+            (Some(place), None) => Ok(format!("profile written to {place}: {covers}")),
+            (Some(place), Some(failures)) => {
+                Err(format!("profile NOT written to {place}: {failures}; {covers}"))
+            }
+        }
     }
 
     fn count(&mut self, id: &str, delta: &Delta, sum: &Values) {

@@ -1,7 +1,7 @@
 //! The driver's own deltas: they come without bytes, without seq, and cannot be lost on the way.
 
 use super::Application;
-use crate::profile::{Dictionary, Mark, ProcessIdentity, Warning};
+use crate::profile::{Dictionary, Mark, ProcessIdentity, ProcessStatus, Warning};
 use crate::relay::Delta;
 use std::collections::VecDeque;
 
@@ -12,9 +12,16 @@ pub struct OwnProcess {
     seq: u64,
     /// Deltas that wait for the names that the application has dropped.
     stuck: VecDeque<Delta>,
+    /// The JVM's totals when the application began.
+    before: ProcessStatus,
 }
 
 impl OwnProcess {
+    /// `before`: the JVM's running totals, which belong to former applications.
+    pub fn beginning_at(before: ProcessStatus) -> Self {
+        OwnProcess { before, ..OwnProcess::default() }
+    }
+
     /// Gives the application a delta of its own JVM. False: it goes in once
     /// [`names`](Self::names) was called.
     pub fn ingest(
@@ -24,7 +31,11 @@ impl OwnProcess {
         delta: Delta,
         now: u64,
     ) -> bool {
-        let mut delta = Delta { process: who.clone(), ..delta };
+        let status = delta.status.since(&self.before);
+        self.place(application, Delta { process: who.clone(), status, ..delta }, now)
+    }
+
+    fn place(&mut self, application: &mut Application, mut delta: Delta, now: u64) -> bool {
         if !self.stuck.is_empty() {
             self.stuck.push_back(delta);
             return false;
@@ -50,8 +61,7 @@ impl OwnProcess {
             if let Some(whole) = whole.take() {
                 delta.dictionary = whole;
             }
-            let who = delta.process.clone();
-            self.ingest(application, &who, delta, now);
+            self.place(application, delta, now);
         }
     }
 }

@@ -725,9 +725,62 @@ fn the_summary_is_what_the_output_contract_says() {
     );
     assert_eq!(
         application.end_line(),
-        "profile written to /profiles/app-1: 1 process, 52 samples, 1 without a full stack (1 came faster than \
-         they could be taken), own cost 0.20 % of their CPU"
+        Ok("profile written to /profiles/app-1: 1 process, 52 samples, 1 without a full stack (1 came faster than \
+            they could be taken), own cost 0.20 % of their CPU"
+            .to_owned())
     );
+}
+
+#[test]
+fn files_that_cannot_be_written_are_said_once_and_at_the_end() {
+    let mut application = application(0);
+    application.ingest(cpu_delta(&mut Sender::new("driver"), 5, T), T);
+    let path = |name: &str| format!("/profiles/app-1/{name}");
+    application.file_done(&path("index.html"), Some("disk full"));
+    application.file_done(&path("profile.pb.gz"), Some("disk full"));
+    application.file_done(&path("summary.json"), None);
+    let said: Vec<_> = application.take_warnings().into_iter().map(|warning| warning.message).collect();
+    assert_eq!(
+        said,
+        ["/profiles/app-1/index.html could not be written: disk full; each report tries again, and the last line of \
+          this application says what came of it"]
+    );
+    application.file_done(&path("index.html"), Some("disk full"));
+    assert_eq!(application.take_warnings(), []);
+    assert_eq!(application.summary().warnings[0].count, 3);
+    application.file_done(&path("index.html"), None);
+    assert_eq!(
+        application.end_line(),
+        Err("profile NOT written to /profiles/app-1: 1 of 3 files could not be written, the first of them \
+             /profiles/app-1/profile.pb.gz: disk full; 1 process, 0 samples, none lost, own cost not known"
+            .to_owned())
+    );
+    application.file_done(&path("profile.pb.gz"), None);
+    assert!(application.end_line().is_ok(), "a later report has brought all of them");
+}
+
+#[test]
+fn a_second_application_of_one_jvm_is_not_charged_the_first_ones_samples() {
+    let status = |samples: u64, cpu: u64| ProcessStatus {
+        samples: vec![(Engine::Cpu, samples)],
+        lost: vec![Lost { cause: LostCause::NotWalkable, count: samples / 10 }],
+        sampled_cpu: cpu,
+        own_cpu: cpu / 100,
+        process_cpu: 2 * cpu,
+        ..ProcessStatus::default()
+    };
+    let mut application = application(0);
+    let mut sender = Sender::new("driver");
+    let mut delta = cpu_delta(&mut sender, 5, T);
+    delta.status = status(150, 1_500);
+    let who = delta.process.clone();
+    OwnProcess::beginning_at(status(100, 1_000)).ingest(&mut application, &who, delta, T);
+    let summary = serde_json::to_value(application.summary()).unwrap();
+    let process = &summary["processes"][0];
+    assert_eq!(process["samples"]["cpu"], 50);
+    assert_eq!(process["lost"]["not_walkable"], 5);
+    assert_eq!(process["sampled_cpu_ns"], 500);
+    assert!(application.end_line().is_ok_and(|line| line.contains("50 samples, 5 without a full stack")));
 }
 
 #[test]
@@ -739,7 +792,8 @@ fn without_a_folder_nothing_is_written() {
     assert_eq!(application.finish(T + 500 * SECOND), []);
     assert_eq!(
         application.end_line(),
-        "profile kept out of files (spark.glowplug.dir=none): 1 process, 0 samples, none lost, own cost not known"
+        Ok("profile kept out of files (spark.glowplug.dir=none): 1 process, 0 samples, none lost, own cost not known"
+            .to_owned())
     );
 }
 

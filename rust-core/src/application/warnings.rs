@@ -2,7 +2,7 @@
 
 use super::summary::{SummaryFolded, SummaryWarning};
 use crate::profile::Warning;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Warnings by (code, message), in the order of their first coming.
 #[derive(Default)]
@@ -55,6 +55,37 @@ impl Warnings {
 }
 
 const MAX_WARNINGS: usize = 500;
+
+/// What became of the folder's files.
+#[derive(Default)]
+pub(super) struct FileResults {
+    /// Files whose last writing failed, with the cause.
+    unwritten: BTreeMap<String, String>,
+    written: BTreeSet<String>,
+    first: Option<String>,
+}
+
+impl FileResults {
+    pub(super) fn written(&mut self, path: &str) {
+        self.unwritten.remove(path);
+        self.written.insert(path.to_string());
+    }
+
+    /// Answers the first failure's message, so that all of them count as one.
+    pub(super) fn failed(&mut self, path: &str, error: &str) -> String {
+        self.unwritten.insert(path.to_string(), error.to_string());
+        let told = "each report tries again, and the last line of this application says what came of it";
+        self.first.get_or_insert_with(|| format!("{path} could not be written: {error}; {told}")).clone()
+    }
+
+    /// In words; `None` where all files are there.
+    pub(super) fn failures(&self) -> Option<String> {
+        let (path, error) = self.unwritten.first_key_value()?;
+        let complete = self.written.difference(&self.unwritten.keys().cloned().collect()).count();
+        let (failed, all) = (self.unwritten.len(), self.unwritten.len() + complete);
+        Some(format!("{failed} of {all} files could not be written, the first of them {path}: {error}"))
+    }
+}
 
 /// What lost its own place, by kind.
 #[derive(Default)]

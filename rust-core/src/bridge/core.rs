@@ -12,7 +12,7 @@ use crate::application::{
     folder_name, Application, ApplicationEvent, ApplicationInfo, Formats, OwnProcess, SummarySetting,
 };
 use crate::jvm::{Hotspot, Vm};
-use crate::profile::{ProcessIdentity, TaskLabels, Warning, MAX_LABEL};
+use crate::profile::{ProcessIdentity, ProcessStatus, TaskLabels, Warning, MAX_LABEL};
 use crate::session::{Clock, Engines, Inbox, Level, Machine, Plan, Sender, Session, SystemClock};
 use crate::settings::{self, Origin, Redaction, Resolution, Role, Settings, Triple};
 use once_cell::sync::{Lazy, OnceCell};
@@ -44,6 +44,8 @@ struct State {
     last_application: i32,
     sender: Option<Sender>,
     work: Work,
+    /// Running totals of this JVM at its last delta: what an application that is opened later is not charged.
+    so_far: ProcessStatus,
     /// Why the sampler thread has ended: also for what is opened after that.
     stopped: Option<Warning>,
     ended: bool,
@@ -110,7 +112,9 @@ impl Core {
             warnings.push(Warning { code: "folder-place".to_owned(), message: message.clone() });
         }
         for warning in &warnings {
-            say(&mut answer, Level::Warn, &warning.message);
+            // A cloud's name for the profile is of use without that cloud.
+            let level = if warning.code == settings::TARGET_OFF { Level::Info } else { Level::Warn };
+            say(&mut answer, level, &warning.message);
         }
         let plan = Plan::of(&resolution.settings);
         let engines = self.engines(&plan, &java);
@@ -128,7 +132,7 @@ impl Core {
                 if let Some(session) = self.session.get() {
                     session.pause();
                 }
-                say(&mut answer, Level::Info, &format!("not profiling this process: {reason}"));
+                say(&mut answer, Level::Announce, &format!("not profiling this process: {reason}"));
                 false
             }
         };
@@ -141,7 +145,7 @@ impl Core {
                 place: Some(&place),
                 effective: &resolution.effective,
             };
-            say(&mut answer, Level::Info, &start.line());
+            say(&mut answer, Level::Announce, &start.line());
         }
         let running = profiled || (role == Role::Driver && resolution.settings.gather);
         answer.extend(["running".to_owned(), running.to_string()]);
@@ -291,10 +295,13 @@ impl Core {
         let mut state = self.state.lock();
         match state.work.answered(token) {
             Some(Asked::File { application, path }) => {
-                if let (Some(open), Some(error)) = (state.applications.get_mut(&application), error) {
-                    open.file_failed(&path, &error);
-                    let message = format!("{path} could not be written: {error}");
-                    state.work.push(Job::Log { level: Level::Warn, message });
+                match (state.applications.get_mut(&application), error) {
+                    (Some(open), error) => open.application.file_done(&path, error.as_deref()),
+                    (None, Some(error)) => {
+                        let message = format!("{path} could not be written: {error}");
+                        state.work.push(Job::Log { level: Level::Warn, message });
+                    }
+                    (None, None) => {}
                 }
             }
             Some(Asked::Delta(delta)) => self.delta_answered(&mut state, delta, answer, error),
@@ -528,7 +535,10 @@ impl Core {
                 &format!("{unwritten} files of the profile were not written in time"),
             );
         }
-        say(&mut lines, Level::Info, &open.application.end_line());
+        match open.application.end_line() {
+            Ok(line) => say(&mut lines, Level::Announce, &line),
+            Err(line) => say(&mut lines, Level::Warn, &line),
+        }
         if !state.applications.values().any(|open| !open.closed) {
             if let Some(session) = self.session.get() {
                 session.pause();
@@ -555,7 +565,7 @@ impl State {
         };
         let mut application = Application::new(
             info,
-            &with_printable_names(&me.settings, &redaction),
+            &me.settings,
             root.clone(),
             Box::new(Formats),
             Box::new(move |text| redaction.redact_text(text)),
@@ -563,8 +573,8 @@ impl State {
         for warning in me.warnings.iter().chain(&self.stopped) {
             application.warn(warning.clone(), true);
         }
-        self.applications
-            .insert(handle, Open { application, root, closed: false, own: OwnProcess::default() });
+        let own = OwnProcess::beginning_at(self.so_far.clone());
+        self.applications.insert(handle, Open { application, root, closed: false, own });
         handle
     }
 
@@ -592,6 +602,7 @@ impl State {
             own.names(application, &dictionary, epoch, now);
         }
         for delta in inbox.take() {
+            self.so_far = delta.status.clone();
             if !own.ingest(application, &me.identity, delta, now) {
                 inbox.want_names();
             }
@@ -664,11 +675,6 @@ impl Open {
             });
         }
     }
-
-    fn file_failed(&mut self, path: &str, error: &str) {
-        let message = format!("{path} could not be written: {error}");
-        self.application.warn(Warning { code: "file-not-written".to_owned(), message }, true);
-    }
 }
 
 /// The command line over fields: arguments in; exit, stdout and stderr out.
@@ -702,19 +708,6 @@ fn summary_settings(resolution: &Resolution) -> Vec<SummarySetting> {
             origin: setting.origin.to_string(),
         })
         .collect()
-}
-
-/// Names stand in every file, but one may be a secret by the user's own pattern.
-fn with_printable_names(settings: &Settings, redaction: &Redaction) -> Settings {
-    let printable = |name: &Option<String>| {
-        name.as_ref().map(|name| redaction.redact_value("spark.glowplug.google.name", name))
-    };
-    Settings {
-        profile_name: printable(&settings.profile_name),
-        profile_version: printable(&settings.profile_version),
-        profile_group: printable(&settings.profile_group),
-        ..settings.clone()
-    }
 }
 
 /// A label's value as it may leave the process: its first line, cut, with secrets hidden.

@@ -41,10 +41,14 @@ fn cluster_home(process: &Pairs) -> Place {
     let (file_system, home) = (trimmed(process.get("default_fs")), process.get("user_home"));
     let local = file_system.is_empty() || file_system.starts_with("file:");
     let root = if local { format!("{home}/{NAME}") } else { format!("{file_system}{home}/{NAME}") };
+    let disk = match process.get("master").starts_with("spark://") {
+        true => "the disk of whichever worker runs this driver",
+        false => "this container's own disk and ends with it",
+    };
     let warning = local.then(|| {
         format!(
-            "the profile goes to {root} on this container's own disk and ends with it: set spark.glowplug.dir to a \
-             folder on a shared file system (hdfs://, s3a://, gs://, …)"
+            "the profile goes to {root} on {disk}: set spark.glowplug.dir to a folder on a shared file system \
+             (hdfs://, s3a://, gs://, …)"
         )
     });
     Place { root: Some(root), why: "default, the user's home".to_owned(), warning }
@@ -100,6 +104,15 @@ mod tests {
             Some(
                 "the profile goes to /data/ann/glowplug-profiles on this container's own disk and ends with it: set \
                  spark.glowplug.dir to a folder on a shared file system (hdfs://, s3a://, gs://, …)"
+            )
+        );
+        let standalone =
+            [("master", "spark://m:7077"), ("deploy_mode", "cluster"), ("user_home", "/data/ann")];
+        assert_eq!(
+            place(&Folder::Default, &process(&standalone), "/work/1").warning.as_deref(),
+            Some(
+                "the profile goes to /data/ann/glowplug-profiles on the disk of whichever worker runs this driver: \
+                 set spark.glowplug.dir to a folder on a shared file system (hdfs://, s3a://, gs://, …)"
             )
         );
     }

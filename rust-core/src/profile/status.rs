@@ -83,6 +83,34 @@ pub struct ProcessStatus {
     pub native_memory: u64,
 }
 
+impl ProcessStatus {
+    /// What came after `before`, an earlier status of the same process.
+    pub fn since(&self, before: &ProcessStatus) -> ProcessStatus {
+        let count = |engine: Engine| {
+            before.samples.iter().find(|(known, _)| *known == engine).map_or(0, |(_, count)| *count)
+        };
+        let lost = |cause: LostCause| {
+            before.lost.iter().find(|lost| lost.cause == cause).map_or(0, |lost| lost.count)
+        };
+        ProcessStatus {
+            samples: self
+                .samples
+                .iter()
+                .map(|(engine, all)| (*engine, all.saturating_sub(count(*engine))))
+                .collect(),
+            lost: self
+                .lost
+                .iter()
+                .map(|all| Lost { count: all.count.saturating_sub(lost(all.cause)), ..*all })
+                .collect(),
+            sampled_cpu: self.sampled_cpu.saturating_sub(before.sampled_cpu),
+            own_cpu: self.own_cpu.saturating_sub(before.own_cpu),
+            process_cpu: self.process_cpu.saturating_sub(before.process_cpu),
+            ..self.clone()
+        }
+    }
+}
+
 /// Totals of one task; sent once, when the task has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TaskTotals {

@@ -27,6 +27,7 @@ pub use resolve::{resolve, Effective, Resolution};
 pub use wording::describe;
 
 pub(crate) use nearest::near;
+pub(crate) use wording::TARGET_OFF;
 
 /// One raw setting as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,7 +155,7 @@ pub struct Settings {
     pub overhead_limit: f64,
     /// Bytes of native memory for tree and names.
     pub memory_limit: Option<u64>,
-    /// Name of the profile in files; `None`: the application's name.
+    /// Name of the profile in files, with what is secret hidden; `None`: the application's name.
     pub profile_name: Option<String>,
     /// Version that the user gave the profile.
     pub profile_version: Option<String>,

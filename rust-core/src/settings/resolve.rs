@@ -55,7 +55,7 @@ pub fn resolve(triples: &[Triple], role: Role) -> Resolution {
         Role::Executor | Role::Agent => Vec::new(),
     };
     let gather = role == Role::Driver && (decision.run.is_ok() || executors_run(triples, &passed_on));
-    let settings = settings(&chosen, decision.run, gather);
+    let settings = settings(&chosen, decision.run, gather, &redaction);
     let effective = effective(&chosen, &redaction);
     Resolution { settings, effective, warnings, passed_on, redaction }
 }
@@ -83,7 +83,11 @@ fn executors_run(triples: &[Triple], passed_on: &[(String, String)]) -> bool {
     resolve(&seen, Role::Executor).settings.run.is_ok()
 }
 
-fn settings(chosen: &Chosen<'_>, run: Result<(), String>, gather: bool) -> Settings {
+fn settings(chosen: &Chosen<'_>, run: Result<(), String>, gather: bool, redaction: &Redaction) -> Settings {
+    let printable = |name: &str| {
+        chosen.text(name)?;
+        chosen.found(name).map(|at| without_secrets(at, redaction))
+    };
     let dir = match chosen.value("dir") {
         Some(Value::Text(Some(path))) => Folder::At(path.clone()),
         Some(_) => Folder::Off,
@@ -116,9 +120,9 @@ fn settings(chosen: &Chosen<'_>, run: Result<(), String>, gather: bool) -> Setti
         alloc_interval: chosen.size("alloc.interval"),
         overhead_limit,
         memory_limit: chosen.size("memory.limit"),
-        profile_name: chosen.text("google.name").or_else(|| chosen.text("codeguru.group")),
-        profile_version: chosen.text("google.version"),
-        profile_group: chosen.text("codeguru.group"),
+        profile_name: printable("google.name").or_else(|| printable("codeguru.group")),
+        profile_version: printable("google.version"),
+        profile_group: printable("codeguru.group"),
     }
 }
 

@@ -19,6 +19,9 @@ pub fn describe(effective: &[Effective]) -> String {
     }
 }
 
+/// Code of what is said where a cloud's settings stand without its switch.
+pub(crate) const TARGET_OFF: &str = "target-off";
+
 pub(crate) fn unknown_key(key: &str, name: &str) -> Warning {
     let key = printable(key);
     if let Some(label) = name.strip_prefix("label.") {
@@ -152,7 +155,7 @@ fn missing_cloud(cloud: &Cloud, chosen: &Chosen<'_>) -> Option<Warning> {
                 "{} ({}) is set, but {title} is not switched on: nothing is uploaded to it",
                 at.origin_key, at.origin
             );
-            Some(Warning { code: "target-off", message })
+            Some(Warning { code: TARGET_OFF, message })
         }
     }
 }
