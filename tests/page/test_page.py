@@ -313,8 +313,9 @@ def test_a_recursion_is_one_row_that_tells_how_deep_it_goes(report, open_page):
     assert viewer.frames()[0]["total"] == expected.self_of(profile, leaf)
     viewer.press("Escape")
 
+    rows = len({frame["y"] for frame in viewer.frames()})
     viewer.click_frame(ring, x=10)
-    assert max(frame["y"] for frame in viewer.page.evaluate("window.glowplug.inspect.frames('flame')")) > 400
+    assert len({frame["y"] for frame in viewer.frames()}) > rows
     assert viewer.frame(walk)["times"] == 1
     viewer.click_frame(viewer.frame(walk), button="right")
     viewer.page.get_by_role("menuitem", name="Fold again").click()

@@ -125,10 +125,19 @@ export class Session {
 
   private raw(state: State, pane: Pane): Graph {
     if (pane === 'flame') return this.flamed(this.tree(state), this.weights(state))
-    if (pane === 'hot') return this.hotSpotted(this.tree(state), this.weights(state), this.opened(state.zoom.hot)).graph
+    if (pane === 'hot') return this.openedFor(state.zoom.hot, zoom => this.hotSpotted(this.tree(state), this.weights(state), zoom).graph)
     const found = this.sandwich(state)
     if (found === null) throw new Error('A sandwich without a method has no panes.')
-    return this.half[pane](found, this.opened(state.zoom[pane])).graph
+    return this.openedFor(state.zoom[pane], zoom => this.half[pane](found, zoom).graph)
+  }
+
+  /** The graph as it is without a zoom, where what is zoomed to is a good part of it: that is opened as far as can be seen. */
+  private openedFor(path: readonly string[], open: (zoom: readonly string[]) => Graph): Graph {
+    const wanted = this.opened(path)
+    if (wanted.length === 0) return open(NOWHERE)
+    const whole = open(NOWHERE)
+    const { node, steps } = follow(whole, this.ids(wanted))
+    return steps === wanted.length && whole.total[node] >= whole.total[0] * LEAST_OPENED ? whole : open(wanted)
   }
 
   /**
@@ -192,7 +201,7 @@ export class Session {
   )
   private readonly sorted = memo((rows: readonly TopRow[], order: State['order']) => sortTop(rows, order), 1)
   private readonly unwound = perPane(pane =>
-    memo((raw: Graph, on: boolean, unfolded: ReadonlySet<string>) => (on ? unwind(raw, { open: this.unfoldedIn(pane, unfolded), keepsFirst: pane === 'hot' }) : plain(raw)), 1),
+    memo((raw: Graph, on: boolean, unfolded: ReadonlySet<string>) => (on ? unwind(raw, { open: this.unfoldedIn(pane, unfolded), keepsFirst: pane === 'hot' }) : plain(raw)), 2),
   )
   private readonly whole = perPane(pane => memo((raw: Graph) => unwind(raw, { open: [], keepsFirst: pane === 'hot' }), 1))
   private readonly folded = perPane(pane =>
@@ -203,7 +212,7 @@ export class Session {
         if (steps === path.length) open.add(node)
       }
       return fold(unwound, this.page.layers, on, head => open.has(head), pane === 'hot')
-    }, 1),
+    }, 2),
   )
 
   private readonly layered = memo((tree: Tree, weights: Weights) => {
@@ -248,6 +257,11 @@ function unfoldPath(key: string, pane: Pane): string[] | null {
 function perPane<T>(make: (pane: Pane) => T): Record<Pane, T> {
   return { flame: make('flame'), hot: make('hot'), callers: make('callers'), callees: make('callees') }
 }
+
+const NOWHERE: readonly string[] = []
+
+/** Of the whole graph. What is not opened in it is then narrower than 1/2048 of the view. */
+const LEAST_OPENED = 1 / 4
 
 /** Before a name in a path: its frame is a recursion, which all of its calls share. */
 const RING = '\u21bb'

@@ -37,35 +37,35 @@ export function TopTable({ session, state, rows, match, narrow, fills, onOrder, 
   const lines = useMemo(
     () =>
       hits.slice(0, shown).map(row => {
-      const full = session.page.names[row.name]
-      const isChosen = state.method === full
-      return (
-        <tr class={isChosen && narrow ? 'chosen' : ''} aria-current={isChosen && narrow ? 'true' : undefined}>
-          <th scope="row" title={cut(full, LONGEST_NAME)}>
-            <button onClick={() => choose.current(row.name)}>
-              <span class="swatch" style={{ background: fills[session.page.layers[row.name]] }} />
-              <span class="name">{cut(session.short(row.name), LONGEST_NAME)}</span>
-              {narrow ? null : <span class="place">{cut(packageOf(full), 200)}</span>}
-            </button>
-          </th>
-          <td>{row.self > 0 ? amount(row.self, unit) : ''}</td>
-          {narrow ? null : (
-            <td class="share">
-              <span class="bar" style={{ width: `calc(${row.self / whole} * (100% - 26px))` }} />
-              {row.self > 0 ? percent(row.self, whole) : ''}
-            </td>
-          )}
-          <td>{narrow ? percent(row.total, whole) : amount(row.total, unit)}</td>
-          {narrow ? null : (
-            <td class="share">
-              <span class="bar" style={{ width: `calc(${row.total / whole} * (100% - 26px))` }} />
-              {percent(row.total, whole)}
-            </td>
-          )}
-          {narrow ? null : <td title={duration(row.cpu)}>{coreSeconds(row.cpu)}</td>}
-        </tr>
-      )
-    }),
+        const full = session.page.names[row.name]
+        const isChosen = state.method === full
+        return (
+          <tr class={isChosen && narrow ? 'chosen' : ''} aria-current={isChosen && narrow ? 'true' : undefined}>
+            <th scope="row" title={cut(full, LONGEST_NAME)}>
+              <button onClick={() => choose.current(row.name)}>
+                <span class="swatch" style={{ background: fills[session.page.layers[row.name]] }} />
+                <span class="name">{cut(session.short(row.name), LONGEST_NAME)}</span>
+                {narrow ? null : <span class="place">{cut(packageOf(full), 200)}</span>}
+              </button>
+            </th>
+            <td>{row.self > 0 ? amount(row.self, unit) : ''}</td>
+            {narrow ? null : (
+              <td class="share">
+                <span class="bar" style={{ width: `calc(${row.self / whole} * (100% - 26px))` }} />
+                {row.self > 0 ? percent(row.self, whole) : ''}
+              </td>
+            )}
+            <td>{narrow ? percent(row.total, whole) : amount(row.total, unit)}</td>
+            {narrow ? null : (
+              <td class="share">
+                <span class="bar" style={{ width: `calc(${row.total / whole} * (100% - 26px))` }} />
+                {percent(row.total, whole)}
+              </td>
+            )}
+            {narrow ? null : <td title={duration(row.cpu)}>{coreSeconds(row.cpu)}</td>}
+          </tr>
+        )
+      }),
     [hits, shown, narrow, state.method, session, unit, whole, fills],
   )
   return (
