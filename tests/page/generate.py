@@ -504,6 +504,14 @@ def recursive():
     return profile
 
 
+def only_zeros():
+    """What engines that are off leave in pprof files."""
+    profile = only_cpu()
+    for _, _, values in profile.samples:
+        values.update(wall=0, alloc_space=0, alloc_objects=0)
+    return profile
+
+
 def locks():
     profile = only_cpu()
     profile.add(["a.Main.main", "a.Main.locked"], {"process": "driver"}, delay=2_500_000, contentions=12)

@@ -587,10 +587,18 @@ def test_filters_that_leave_nothing_say_so_and_can_be_cleared(job, open_page):
     assert viewer.frames()[0]["total"] == expected.total(job.profile)
 
 
-def test_a_measure_that_was_not_taken_names_the_engines(report, open_page):
-    viewer = open_page(report("only_cpu").path)
+@pytest.mark.parametrize("kind", ["only_cpu", "only_zeros"])
+def test_a_measure_that_was_not_taken_names_the_engine_and_its_setting(report, open_page, kind):
+    viewer = open_page(report(kind).path)
     viewer.measure("Wall")
-    assert viewer.text("main") == "This profile has no wall time. The wall engine was off. Engines: cpu=timers(10 ms) wall=off alloc=off"
+    assert viewer.text("main") == "This profile has no wall time. The wall engine was off: spark.glowplug.wall.interval=50ms switches it on. Engines: cpu=timers(10 ms) wall=off alloc=off"
+    assert viewer.page.locator(".segments .without").all_inner_texts() == ["Wall", "Latency", "Alloc bytes", "Alloc objects"]
+
+
+def test_a_measure_without_a_value_of_an_engine_that_ran_does_not_say_that_it_was_off(report, open_page):
+    viewer = open_page(report("recursive").path)
+    viewer.measure("Wall")
+    assert viewer.text("main").startswith("This profile has no wall time. No thread was seen in this window. Engines: ")
 
 
 def test_waits_for_locks_have_tabs_only_where_they_were_measured(report, open_page):
@@ -635,6 +643,18 @@ def test_the_page_reads_well_on_a_small_window(job, open_page):
     assert viewer.page.evaluate("document.documentElement.scrollWidth") <= 800
     assert viewer.page.locator("canvas").bounding_box()["height"] > 150
     viewer.shot("small")
+
+
+def test_nothing_is_cut_off_on_the_window_of_a_telephone(job, open_page):
+    viewer = open_page(job.path, viewport={"width": 420, "height": 800})
+    assert viewer.page.evaluate("document.documentElement.scrollWidth") <= 420
+    for text in ["Details ▾", "17 lost"]:
+        box = viewer.page.get_by_text(text).bounding_box()
+        assert 0 <= box["x"] and box["x"] + box["width"] <= 420
+    assert viewer.page.locator("canvas").bounding_box()["height"] > 300
+    viewer.choose("Stage", "4 · parquet at Sessionize.scala:44")
+    assert viewer.numbers()["total"] == expected.total(job.profile, stage="4")
+    viewer.shot("telephone")
 
 
 def test_a_graph_higher_than_the_window_scrolls_inside_it(large, open_page):

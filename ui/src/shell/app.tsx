@@ -502,7 +502,7 @@ function Empty({ page, session, state, onClear }: { page: Page; session: Session
       ) : (
         <>
           <p>This profile has no {noun}.</p>
-          <p class="muted">{REASONS[state.measure]}</p>
+          <p class="muted">{reasonOf(page.engine, state.measure)}</p>
           {page.engine === '' ? null : <p class="muted">Engines: {cut(page.engine, 1000)}</p>}
         </>
       )}
@@ -535,7 +535,7 @@ function withMethod(session: Session, state: State): State {
 
 function hasData(page: Page, measure: Measure): boolean {
   const type = measure === 'latency' ? 'wall' : measure
-  return page.cells.some(cell => cell.values.has(type))
+  return page.cells.some(cell => cell.values.get(type)?.some(value => value > 0))
 }
 
 /** Measures of an engine that few switch on: no tab without data. */
@@ -585,13 +585,27 @@ const MEASURE_TITLES: Record<Measure, string> = {
   delay: 'Time threads waited to enter locks that others held',
   contentions: 'How often threads waited to enter locks that others held',
 }
-const REASONS: Record<Measure, string> = {
-  cpu: 'Either no thread used CPU in this window, or the CPU engine was off.',
-  wall: 'The wall engine was off.',
-  latency: 'The wall engine was off, or every thread was idle.',
-  alloc_space: 'The allocation engine was off, or is not available on this Java.',
-  alloc_objects: 'The allocation engine was off, or is not available on this Java.',
-  samples: 'Either no thread used CPU in this window, or the CPU engine was off.',
-  delay: 'The lock engine was off, or no lock was waited for.',
-  contentions: 'The lock engine was off, or no lock was waited for.',
+/** Why there is nothing of a measure, and what to do about it. */
+function reasonOf(engines: string, measure: Measure): string {
+  if (measure === 'delay' || measure === 'contentions') return 'The lock engine was off, or no lock was waited for.'
+  const [engine, name, setting] = ENGINES[measure]
+  const told = new RegExp(`\\b${engine}=(\\w+)`).exec(engines)?.[1]
+  if (told === 'off') return `The ${name} engine was off: ${setting} switches it on.`
+  const nothing = NOTHING[measure]
+  return told === undefined ? `Either ${nothing}, or the ${name} engine was off; ${setting} switches it on.` : `${nothing.charAt(0).toUpperCase()}${nothing.slice(1)}.`
+}
+
+type Measured = Exclude<Measure, 'delay' | 'contentions'>
+
+const CPU = ['cpu', 'CPU', 'spark.glowplug.cpu.interval=10ms'] as const
+const WALL = ['wall', 'wall', 'spark.glowplug.wall.interval=50ms'] as const
+const ALLOC = ['alloc', 'allocation', 'spark.glowplug.alloc.interval=2m'] as const
+const ENGINES: Record<Measured, readonly [engine: string, name: string, setting: string]> = { cpu: CPU, samples: CPU, wall: WALL, latency: WALL, alloc_space: ALLOC, alloc_objects: ALLOC }
+const NOTHING: Record<Measured, string> = {
+  cpu: 'no thread used CPU for as long as a sample takes',
+  samples: 'no thread used CPU for as long as a sample takes',
+  wall: 'no thread was seen in this window',
+  latency: 'every thread was idle',
+  alloc_space: 'no allocation was sampled in this window',
+  alloc_objects: 'no allocation was sampled in this window',
 }
