@@ -266,6 +266,36 @@ def test_a_link_and_the_browsers_back_button_keep_the_zoom(job, open_page):
     assert viewer.frames()[0]["names"] == ["com.acme.etl.sessionize.Gap.between"]
 
 
+def test_filter_zoom_and_search_hold_together_back_and_forward(job, open_page):
+    viewer = open_page(job.path)
+    viewer.choose("Stage", "7 · parquet at Sessionize.scala:47")
+    viewer.click_frame(viewer.holding(RULES), x=60)
+    viewer.search("BigDecimal")
+    viewer.view("Hot spots")
+    seen = lambda: (viewer.frames("hot" if "view=hot" in viewer.hash() else "flame")[0]["total"], viewer.numbers())
+    hot = seen()
+    viewer.page.go_back()
+    viewer.settle()
+    zoomed = seen()
+    whole = expected.total(job.profile, stage="7")
+    weight = expected.holding(job.profile, lambda name: "BigDecimal" in name, stage="7")
+    assert zoomed[0] == sum(value for stack, value in expected.passing(job.profile, stage="7") if RULES in stack)
+    assert (zoomed[1]["total"], zoomed[1]["found"]["weight"]) == (whole, weight)
+    viewer.page.go_back()
+    viewer.settle()
+    assert seen()[0] == whole
+    viewer.page.go_back()
+    viewer.settle()
+    assert seen()[0] == expected.total(job.profile)
+    for _ in range(2):
+        viewer.page.go_forward()
+        viewer.settle()
+    assert seen() == zoomed
+    viewer.page.go_forward()
+    viewer.settle()
+    assert seen() == hot
+
+
 def test_a_zoom_that_the_filter_leaves_nothing_of_shows_the_nearest_caller_and_says_so(job, open_page):
     viewer = open_page(job.path)
     viewer.click_frame(viewer.frame("com.acme.etl.sessionize.Gap.between"))
