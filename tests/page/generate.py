@@ -484,6 +484,34 @@ def only_cpu():
     return profile
 
 
+WALK, VISIT, LEAF, DESCEND = "com.acme.Plan.walk", "com.acme.Plan.visit", "com.acme.Expression.eval", "com.acme.Parser.descend"
+
+
+def recursive():
+    """Two methods that call each other up to 200 times, one that calls itself up to 60 times."""
+    profile = Profile("recursive")
+    labels = {"process": "driver", "stage": "1", "thread": "main"}
+    start = ["java.lang.Thread.run", "com.acme.Main.main"]
+    for depth, weight in [(1, 10), (3, 20), (40, 70), (120, 150), (200, 250)]:
+        pairs = [WALK, VISIT] * depth
+        profile.add(start + pairs, labels, cpu=weight * PERIOD, samples=weight)
+        profile.add(start + pairs + [LEAF], labels, cpu=3 * weight * PERIOD, samples=3 * weight)
+        if depth < 200:
+            profile.add(start + pairs + [WALK, "java.util.ArrayList.add"], labels, cpu=weight // 2 * PERIOD, samples=weight // 2)
+    for depth in range(1, 61):
+        profile.add(start + [DESCEND] * depth + ["com.acme.Parser.token"], labels, cpu=5 * PERIOD, samples=5)
+    describe(profile)
+    return profile
+
+
+def only_zeros():
+    """What engines that are off leave in pprof files."""
+    profile = only_cpu()
+    for _, _, values in profile.samples:
+        values.update(wall=0, alloc_space=0, alloc_objects=0)
+    return profile
+
+
 def locks():
     profile = only_cpu()
     profile.add(["a.Main.main", "a.Main.locked"], {"process": "driver"}, delay=2_500_000, contentions=12)

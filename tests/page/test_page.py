@@ -59,7 +59,7 @@ def test_each_kind_of_value_has_its_total_and_its_unit(job, open_page, tab, meas
 
 
 def test_frames_of_the_large_report_weigh_what_the_samples_say(large, open_page):
-    viewer = open_page(large.path)
+    viewer = open_page(large.path, "folded=false")
     assert viewer.page.evaluate("window.glowplug.inspect.page.tree.name.length") == 100_000
     frames = viewer.frames()
     assert len(frames) > 500
@@ -72,9 +72,9 @@ def test_frames_of_the_large_report_weigh_what_the_samples_say(large, open_page)
         by_weight.setdefault((path[-1], value), []).append(path)
     whole = expected.total(large.profile)
     for frame in frames[1:]:
-        # Every member of a chain has the chain's weight, and a frame is as wide as its share.
-        for name in frame["names"]:
-            assert (name, frame["total"]) in by_weight
+        # A frame is as wide as its share.
+        [name] = frame["names"]
+        assert (name, frame["total"]) in by_weight
         assert frame["width"] == pytest.approx(1400 * frame["total"] / whole, abs=0.2) or frame["width"] == pytest.approx(1385 * frame["total"] / whole, abs=0.2)
     viewer.shot("large")
 
@@ -266,6 +266,36 @@ def test_a_link_and_the_browsers_back_button_keep_the_zoom(job, open_page):
     assert viewer.frames()[0]["names"] == ["com.acme.etl.sessionize.Gap.between"]
 
 
+def test_filter_zoom_and_search_hold_together_back_and_forward(job, open_page):
+    viewer = open_page(job.path)
+    viewer.choose("Stage", "7 · parquet at Sessionize.scala:47")
+    viewer.click_frame(viewer.holding(RULES), x=60)
+    viewer.search("BigDecimal")
+    viewer.view("Hot spots")
+    seen = lambda: (viewer.frames("hot" if "view=hot" in viewer.hash() else "flame")[0]["total"], viewer.numbers())
+    hot = seen()
+    viewer.page.go_back()
+    viewer.settle()
+    zoomed = seen()
+    whole = expected.total(job.profile, stage="7")
+    weight = expected.holding(job.profile, lambda name: "BigDecimal" in name, stage="7")
+    assert zoomed[0] == sum(value for stack, value in expected.passing(job.profile, stage="7") if RULES in stack)
+    assert (zoomed[1]["total"], zoomed[1]["found"]["weight"]) == (whole, weight)
+    viewer.page.go_back()
+    viewer.settle()
+    assert seen()[0] == whole
+    viewer.page.go_back()
+    viewer.settle()
+    assert seen()[0] == expected.total(job.profile)
+    for _ in range(2):
+        viewer.page.go_forward()
+        viewer.settle()
+    assert seen() == zoomed
+    viewer.page.go_forward()
+    viewer.settle()
+    assert seen() == hot
+
+
 def test_a_zoom_that_the_filter_leaves_nothing_of_shows_the_nearest_caller_and_says_so(job, open_page):
     viewer = open_page(job.path)
     viewer.click_frame(viewer.frame("com.acme.etl.sessionize.Gap.between"))
@@ -284,6 +314,82 @@ def test_chains_are_folded_until_their_mark_is_clicked(job, open_page):
     assert viewer.holding(WORKER_ROW[5])["names"] == [WORKER_ROW[5]]
     assert max(frame["y"] for frame in viewer.frames()) == rows + 19 * 5
     viewer.shot("unfolded-chain")
+
+
+def test_a_recursion_is_one_row_that_tells_how_deep_it_goes(report, open_page):
+    walk, visit, leaf = generate.WALK, generate.VISIT, generate.LEAF
+    profile = report("recursive").profile
+    viewer = open_page(report("recursive").path)
+    ring = viewer.frame(walk, visit)
+    assert ring["times"] == 200
+    assert ring["total"] == expected.holding(profile, lambda name: name == walk)
+    assert ring["self"] == expected.self_of(profile, walk) + expected.self_of(profile, visit)
+    assert viewer.frame(leaf)["total"] == expected.self_of(profile, leaf)
+    assert viewer.frame(generate.DESCEND)["times"] == 60
+    viewer.hover_frame(ring)
+    seconds = lambda name: expected.seconds(expected.holding(profile, lambda other: other == name))
+    tip = viewer.text(".tip")
+    assert tip.startswith("Recursion, up to 200 times in a stack, of 2 methods that call each other")
+    assert f"{walk}: total {seconds(walk)}, self 0 s" in tip
+    assert f"{visit}: total {seconds(visit)}, self {expected.seconds(expected.self_of(profile, visit))}" in tip
+    viewer.shot("recursion")
+
+    viewer.click_frame(viewer.frame(leaf))
+    assert viewer.frames()[0]["total"] == expected.self_of(profile, leaf)
+    assert viewer.crumbs()[-2:] == ["Plan.walk ×200", "Expression.eval"]
+    link = viewer.hash()
+    viewer.press("Escape")
+    viewer.goto(link[1:])
+    assert viewer.frames()[0]["total"] == expected.self_of(profile, leaf)
+    viewer.press("Escape")
+
+    rows = len({frame["y"] for frame in viewer.frames()})
+    viewer.click_frame(ring, x=10)
+    assert len({frame["y"] for frame in viewer.frames()}) > rows
+    assert viewer.frame(walk)["times"] == 1
+    viewer.click_frame(viewer.frame(walk), button="right")
+    viewer.page.get_by_role("menuitem", name="Fold again").click()
+    viewer.settle()
+    assert viewer.frame(walk, visit)["times"] == 200
+    viewer.page.get_by_label("Fold chains and recursion").uncheck()
+    viewer.settle()
+    assert all(len(frame["names"]) == 1 and frame["times"] == 1 for frame in viewer.frames())
+
+
+def test_a_recursive_method_weighs_the_same_folded_and_not(report, open_page):
+    profile = report("recursive").profile
+    total = expected.holding(profile, lambda name: name == generate.VISIT)
+    for folded in ["true", "false"]:
+        viewer = open_page(report("recursive").path, f"folded={folded}&view=sandwich&method={quote(generate.VISIT)}")
+        assert viewer.text(".middle p").startswith(f"Total {expected.seconds(total)} ")
+        assert viewer.frames("callers")[0]["total"] == viewer.frames("callees")[0]["total"] == total
+        viewer.view("Top methods")
+        rows = [" ".join(text.split()) for text in viewer.page.locator("tbody tr").all_inner_texts()]
+        [row] = [row for row in rows if "Plan.visit" in row]
+        own = expected.self_of(profile, generate.VISIT)
+        whole = expected.total(profile)
+        assert row.endswith(f"{expected.seconds(own)} {expected.percent(own, whole)} {expected.seconds(total)} {expected.percent(total, whole)} {total / 1e6:.2f}")
+
+
+def test_a_zoom_beyond_a_recursion_keeps_all_of_its_weight_in_hot_spots(report, open_page):
+    profile = report("recursive").profile
+    viewer = open_page(report("recursive").path, "view=hot")
+    weight = expected.self_of(profile, generate.LEAF)
+    [main] = [frame for frame in viewer.frames("hot") if frame["names"][0] == "com.acme.Main.main" and frame["total"] == weight]
+    viewer.click_frame(main)
+    assert viewer.frames("hot")[0]["names"] == main["names"]
+    assert viewer.frames("hot")[0]["total"] == weight
+    assert viewer.page.locator(".note").count() == 0
+    viewer.shot("recursion-hot")
+
+
+def test_the_deepest_recursion_of_the_large_report_is_told(large, open_page):
+    viewer = open_page(large.path)
+    deepest = max(stack.count(TRANSFORM) for stack, _ in expected.passing(large.profile))
+    ring = viewer.holding(TRANSFORM)
+    assert ring["names"] == generate.TRANSFORM
+    assert ring["times"] == deepest
+    assert ring["total"] == expected.holding(large.profile, lambda name: name == TRANSFORM)
 
 
 def test_folding_can_be_switched_off(job, open_page):
@@ -511,10 +617,18 @@ def test_filters_that_leave_nothing_say_so_and_can_be_cleared(job, open_page):
     assert viewer.frames()[0]["total"] == expected.total(job.profile)
 
 
-def test_a_measure_that_was_not_taken_names_the_engines(report, open_page):
-    viewer = open_page(report("only_cpu").path)
+@pytest.mark.parametrize("kind", ["only_cpu", "only_zeros"])
+def test_a_measure_that_was_not_taken_names_the_engine_and_its_setting(report, open_page, kind):
+    viewer = open_page(report(kind).path)
     viewer.measure("Wall")
-    assert viewer.text("main") == "This profile has no wall time. The wall engine was off. Engines: cpu=timers(10 ms) wall=off alloc=off"
+    assert viewer.text("main") == "This profile has no wall time. The wall engine was off: spark.glowplug.wall.interval=50ms switches it on. Engines: cpu=timers(10 ms) wall=off alloc=off"
+    assert viewer.page.locator(".segments .without").all_inner_texts() == ["Wall", "Latency", "Alloc bytes", "Alloc objects"]
+
+
+def test_a_measure_without_a_value_of_an_engine_that_ran_does_not_say_that_it_was_off(report, open_page):
+    viewer = open_page(report("recursive").path)
+    viewer.measure("Wall")
+    assert viewer.text("main").startswith("This profile has no wall time. No thread was seen in this window. Engines: ")
 
 
 def test_waits_for_locks_have_tabs_only_where_they_were_measured(report, open_page):
@@ -559,6 +673,18 @@ def test_the_page_reads_well_on_a_small_window(job, open_page):
     assert viewer.page.evaluate("document.documentElement.scrollWidth") <= 800
     assert viewer.page.locator("canvas").bounding_box()["height"] > 150
     viewer.shot("small")
+
+
+def test_nothing_is_cut_off_on_the_window_of_a_telephone(job, open_page):
+    viewer = open_page(job.path, viewport={"width": 420, "height": 800})
+    assert viewer.page.evaluate("document.documentElement.scrollWidth") <= 420
+    for text in ["Details ▾", "17 lost"]:
+        box = viewer.page.get_by_text(text).bounding_box()
+        assert 0 <= box["x"] and box["x"] + box["width"] <= 420
+    assert viewer.page.locator("canvas").bounding_box()["height"] > 300
+    viewer.choose("Stage", "4 · parquet at Sessionize.scala:44")
+    assert viewer.numbers()["total"] == expected.total(job.profile, stage="4")
+    viewer.shot("telephone")
 
 
 def test_a_graph_higher_than_the_window_scrolls_inside_it(large, open_page):

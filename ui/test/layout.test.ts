@@ -4,6 +4,7 @@ import { boxAt, layOut, type Boxes } from '../src/canvas/layout'
 import { fold } from '../src/model/fold'
 import { flame, type Graph } from '../src/model/graph'
 import type { Page } from '../src/model/page'
+import { plain } from '../src/model/recursion'
 import { weigh } from '../src/model/select'
 import { pageOf, selection } from './fixture'
 
@@ -81,7 +82,7 @@ function laidOut(page: Page, width: number, zoomTo?: string, search?: string, is
   const graph = flame(page.tree, weigh(page, selection()))
   const zoom = zoomTo === undefined ? 0 : graph.name.indexOf(page.names.indexOf(zoomTo))
   const match = search === undefined ? null : Uint8Array.from(page.names, name => (name.includes(search) ? 1 : 0))
-  const layout = layOut({ graph, fold: fold(graph, page.layers, isFolded, () => false), zoom, width, match })
+  const layout = layOut({ graph, fold: fold(plain(graph), page.layers, isFolded, () => false), zoom, width, match })
   return { page: named(page, graph), graph, layout }
 }
 

@@ -4,9 +4,10 @@ import { gunzipSync, gzipSync, strToU8, strFromU8 } from 'fflate'
 import { collapsed } from '../src/model/collapsed'
 import { fold, headOf } from '../src/model/fold'
 import { flame, follow, pathOf, type Graph } from '../src/model/graph'
-import { hotSpots, sandwich, topmostOf } from '../src/model/group'
+import { calleesOf, callersOf, filling, hotSpots, topmostOf } from '../src/model/group'
 import { carry, withoutNames } from '../src/model/merge'
 import { decode, fromBase64, PageError, parse, type Page } from '../src/model/page'
+import { plain } from '../src/model/recursion'
 import { query, search, share, shareWithin } from '../src/model/search'
 import { grandTotal, labelShares, NONE, total, totalsOf, weigh } from '../src/model/select'
 import { sortTop, top } from '../src/model/top'
@@ -149,12 +150,12 @@ test('groups too light to be seen are not opened', () => {
 
 test('a sandwich counts a recursive method once per stack', () => {
   const walk = RECURSIVE.names.indexOf('walk')
-  const result = sandwich(RECURSIVE.tree, topmostOf(RECURSIVE.tree), weigh(RECURSIVE, selection()), walk, [], [])
+  const result = filling(RECURSIVE.tree, topmostOf(RECURSIVE.tree), weigh(RECURSIVE, selection()), walk)
   assert.equal(result.total, 18)
   assert.equal(result.self, 8)
   assert.equal(result.places, 2)
-  assert.deepEqual(rows(RECURSIVE, result.callers.graph), ['walk 18/0', 'main 15/15', 'other 3/3'])
-  assert.deepEqual(rows(RECURSIVE, result.callees.graph), ['walk 18/3', 'walk 10/0', 'walk;walk 10/0', 'walk;walk;leaf 10/10', 'visit 5/0', 'visit;walk 5/5'])
+  assert.deepEqual(rows(RECURSIVE, callersOf(result, []).graph), ['walk 18/0', 'main 15/15', 'other 3/3'])
+  assert.deepEqual(rows(RECURSIVE, calleesOf(result, []).graph), ['walk 18/3', 'walk 10/0', 'walk;walk 10/0', 'walk;walk;leaf 10/10', 'visit 5/0', 'visit;walk 5/5'])
 })
 
 test('the top table counts self everywhere and total once per stack', () => {
@@ -213,14 +214,14 @@ test('chains of only callees of one weight and layer share a row', () => {
     { stack: 'a5;b5;c5;d0;e0;g5', values: { cpu: 4 } },
   ])
   const graph = flame(page.tree, weigh(page, selection()))
-  const folded = fold(graph, page.layers, true, () => false)
+  const folded = fold(plain(graph), page.layers, true, () => false)
   assert.deepEqual([...folded.shown], [1, 1, 0, 0, 1, 0, 1, 1])
   assert.deepEqual([...folded.chainEnd], [1, 4, 4, 4, 6, 6, 7, 8])
   assert.deepEqual([...folded.row], [0, 1, 1, 1, 2, 2, 3, 3])
   assert.equal(folded.rows, 4)
   assert.equal(headOf(folded, 3), 1)
-  assert.deepEqual([...fold(graph, page.layers, true, head => head === 1).row], [0, 1, 2, 3, 4, 4, 5, 5])
-  assert.deepEqual([...fold(graph, page.layers, false, () => false).row], [0, 1, 2, 3, 4, 5, 6, 6])
+  assert.deepEqual([...fold(plain(graph), page.layers, true, head => head === 1).row], [0, 1, 2, 3, 4, 4, 5, 5])
+  assert.deepEqual([...fold(plain(graph), page.layers, false, () => false).row], [0, 1, 2, 3, 4, 5, 6, 6])
 })
 
 test('a frame with time of its own ends its chain', () => {
@@ -228,14 +229,14 @@ test('a frame with time of its own ends its chain', () => {
     { stack: 'a;b', values: { cpu: 1 } },
     { stack: 'a;b;c', values: { cpu: 5 } },
   ])
-  const folded = fold(flame(page.tree, weigh(page, selection())), page.layers, true, () => false)
+  const folded = fold(plain(flame(page.tree, weigh(page, selection()))), page.layers, true, () => false)
   assert.deepEqual([...folded.row], [0, 1, 1, 2])
 })
 
 test('hot spots keep the row of methods apart from the chains of their callers', () => {
   const page = pageOf([{ stack: 'a;b;c', values: { cpu: 5 } }])
   const { graph } = hotSpots(page.tree, weigh(page, selection()), [])
-  assert.deepEqual([...fold(graph, page.layers, true, () => false, true).row], [0, 1, 2, 2])
+  assert.deepEqual([...fold(plain(graph), page.layers, true, () => false, true).row], [0, 1, 2, 2])
 })
 
 test('a layer that is left out gives its weight to its callers and its callees', () => {

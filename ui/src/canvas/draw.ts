@@ -1,4 +1,4 @@
-import type { Fold } from '../model/fold'
+import { callsOf, type Fold } from '../model/fold'
 import type { Graph } from '../model/graph'
 import { NARROWEST_HIT, type Boxes, type Layout } from './layout'
 import { faded, type Palette } from './palette'
@@ -68,6 +68,12 @@ export function frameLabel(scene: Scene, node: number, fits: (text: string) => b
   if (node === 0 && graph.name[0] === 0) return scene.rootLabel
   const last = fold.chainEnd[node] - 1
   const own = label(graph.name[node])
+  const ring = fold.ringOf(node)
+  if (last <= node && ring !== null && ring.names.length > 1) {
+    const others = ring.names.slice(1)
+    const all = others.length === 1 ? `${own}  ⇄  ${label(others[0])}` : `${own}  ⇄  ${others.length} others`
+    return fits(all) ? all : own
+  }
   if (last <= node) return own
   const end = label(graph.name[last])
   // Of callers the nearest tells most; of callees the one whose own callees follow below.
@@ -84,6 +90,17 @@ export function restOf(graph: Graph, first: number): { frames: number; weight: n
     weight += graph.total[i]
   }
   return { frames, weight }
+}
+
+/** What stands before the name of a row that is more than one call. */
+export function markOf(fold: Fold, node: number): string {
+  if (fold.chainEnd[node] - node > 1) return `${callsOf(fold, node)}×`
+  const ring = fold.ringOf(node)
+  return ring === null ? '' : `↻×${ring.times}`
+}
+
+export function markWidth(mark: string): number {
+  return mark === '' ? 0 : 12 + mark.length * 6
 }
 
 export function boxOf({ fold, zoom }: Scene, layout: Layout, node: number): { x: number; width: number; row: number } | null {
@@ -188,17 +205,17 @@ class Painter {
 
   private label(node: number, x: number, y: number, width: number, colour: string): void {
     const { context, scene } = this
-    const members = scene.fold.chainEnd[node] - node
-    const badge = members > 1 ? 12 + `${members}×`.length * 6 : 0
+    const mark = markOf(scene.fold, node)
+    const badge = markWidth(mark)
     const marked = badge > 0 ? this.fitted(node, width - 8 - badge) : ''
     const text = marked === '' ? this.fitted(node, width - 8) : marked
     context.fillStyle = colour
     if (text !== '') context.fillText(text, x + 4 + (marked === '' ? 0 : badge), y + ROW / 2)
-    if (members < 2) return
+    if (mark === '') return
     if (marked !== '') {
       context.font = SMALL_FONT
       context.textAlign = 'center'
-      context.fillText(`${members}×`, x + 1 + badge / 2, y + ROW / 2)
+      context.fillText(mark, x + 1 + badge / 2, y + ROW / 2)
       context.textAlign = 'left'
       context.font = FONT
     }

@@ -95,7 +95,7 @@ function collectHits({ graph, fold, zoom }: LayoutInput, match: Uint8Array, scal
   const covered: number[] = []
   const ticks = new Set<number>()
   for (let i = zoom; i < end[zoom]; i++) {
-    if (!match[name[i]]) continue
+    if (!match[name[i]] && !fold.ringOf(i)?.names.some(member => match[member])) continue
     const row = fold.row[i] - top
     const x = (start[i] - left) * scale
     const exact = total[i] * scale

@@ -1,5 +1,5 @@
 import { headOf } from '../model/fold'
-import { boxOf, contentHeight, draw, FONT, ROW, rowAt, rowTop, type Scene, TICKS, type Viewport } from './draw'
+import { boxOf, contentHeight, draw, FONT, markOf, markWidth, ROW, rowAt, rowTop, type Scene, TICKS, type Viewport } from './draw'
 import { boxAt, layOut, type Layout } from './layout'
 import { Ruler } from './text'
 
@@ -218,15 +218,15 @@ export class FlameView {
     canvas.addEventListener('keydown', event => this.onKey(event))
   }
 
-  /** The mark of a folded chain unfolds it, and so does a click on a chain that already fills the width; else a click zooms. */
+  /** The mark of a folded row unfolds it, and so does a click on one that already fills the width; else a click zooms. */
   private activate(node: number, x: number): void {
     const { scene, layout } = this
     if (scene === null || layout === null) return
     const box = boxOf(scene, layout, node)
     if (box === null) return
-    const isChain = scene.fold.chainEnd[node] - node > 1
-    const onMark = x >= box.x && x < box.x + MARK && box.width > 2 * MARK
-    if (isChain && (onMark || box.width > this.width - 2)) this.listener.unfold(headOf(scene.fold, node))
+    const mark = markWidth(markOf(scene.fold, node))
+    const onMark = x >= box.x && x < box.x + mark && box.width > 2 * mark
+    if (mark > 0 && (onMark || box.width > this.width - 2)) this.listener.unfold(headOf(scene.fold, node))
     else this.listener.zoom(node)
   }
 
@@ -301,7 +301,5 @@ export class FlameView {
     this.invalidate()
   }
 }
-
-const MARK = 26
 
 const WALKING: ReadonlySet<string> = new Set(['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Home'])

@@ -34,10 +34,11 @@ export function flame(tree: Tree, weights: Weights): Graph {
     total: totalsOf(tree, weights.self),
     self: weights.self,
     parts: weights.parts?.map(part => totalsOf(tree, part)) ?? null,
-  })
+  }).graph
 }
 
-export function arrange(columns: Columns): Graph {
+/** `moved`: column -> node, where it has weight. */
+export function arrange(columns: Columns): { graph: Graph; moved: Int32Array } {
   const { name, parent, total } = columns
   const order = depthFirst(name, parent, total)
   const count = order.length
@@ -60,7 +61,7 @@ export function arrange(columns: Columns): Graph {
     graph.parent[i] = from === 0 ? -1 : moved[parent[from]]
   }
   place(graph)
-  return graph
+  return { graph, moved }
 }
 
 /** The nodes from the root down to `node`, the root not included. */
@@ -110,7 +111,7 @@ function depthFirst(name: ArrayLike<number>, parent: ArrayLike<number>, total: A
   const children = new Int32Array(kept)
   const filled = first.slice(0, size)
   for (let i = 1; i < size; i++) if (total[i] > 0) children[filled[parent[i]]++] = i
-  const larger = (a: number, b: number) => total[b] - total[a] || name[a] - name[b]
+  const isAfter = (a: number, b: number) => total[a] < total[b] || (total[a] === total[b] && name[a] > name[b])
 
   const order = new Int32Array(kept + 1)
   const open = new Int32Array(kept + 1)
@@ -121,10 +122,24 @@ function depthFirst(name: ArrayLike<number>, parent: ArrayLike<number>, total: A
     order[at++] = node
     const from = first[node]
     const to = first[node + 1]
-    if (to - from > 1) children.subarray(from, to).sort(larger)
+    sort(children, from, to, isAfter)
     for (let k = to - 1; k >= from; k--) open[height++] = children[k]
   }
   return order
+}
+
+/** Most frames have a few callees: there a plain insertion beats the library's sort by far. */
+function sort(nodes: Int32Array, from: number, to: number, isAfter: (a: number, b: number) => boolean): void {
+  if (to - from > 24) {
+    nodes.subarray(from, to).sort((a, b) => (isAfter(a, b) ? 1 : -1))
+    return
+  }
+  for (let i = from + 1; i < to; i++) {
+    const node = nodes[i]
+    let at = i
+    for (; at > from && isAfter(nodes[at - 1], node); at--) nodes[at] = nodes[at - 1]
+    nodes[at] = node
+  }
 }
 
 function place(graph: { count: number; parent: Int32Array; end: Int32Array; total: Float64Array; start: Float64Array }): void {

@@ -16,9 +16,15 @@ export interface Grouping {
   readonly steps: number
 }
 
-export interface Sandwich {
-  readonly callers: Grouping
-  readonly callees: Grouping
+/** What a sandwich of a method is made of; its halves are opened one by one. */
+export interface Filling {
+  readonly tree: Tree
+  readonly method: number
+  /** The outermost calls of the method. */
+  readonly calls: readonly number[]
+  readonly value: Float64Array
+  readonly weights: Weights
+  readonly parts: readonly Float64Array[] | null
   /** Every stack with the method in it, once, however often the method is in it. */
   readonly total: number
   readonly self: number
@@ -29,31 +35,13 @@ export interface Sandwich {
 export function hotSpots(tree: Tree, weights: Weights, zoom: readonly number[]): Grouping {
   const leaves: number[] = []
   for (let i = 1; i < weights.self.length; i++) if (weights.self[i] > 0) leaves.push(i)
-  const callers = callersIn(tree)
-  return merge({
-    tree,
-    rootName: 0,
-    places: leaves,
-    // The first level holds the leaves themselves, by name.
-    stepFrom: node => (node === 0 ? stay : callers),
-    value: weights.self,
-    self: null,
-    parts: weights.parts,
-    zoom,
-  })
+  return merge({ tree, rootName: 0, places: leaves, from: 'leaves', value: weights.self, self: null, parts: weights.parts, zoom })
 }
 
-export function sandwich(
-  tree: Tree,
-  topmost: Uint8Array,
-  weights: Weights,
-  method: number,
-  zoomCallers: readonly number[],
-  zoomCallees: readonly number[],
-): Sandwich {
+export function filling(tree: Tree, topmost: Uint8Array, weights: Weights, method: number): Filling {
   const value = totalsOf(tree, weights.self)
   const parts = weights.parts?.map(part => totalsOf(tree, part)) ?? null
-  const places: number[] = []
+  const calls: number[] = []
   let total = 0
   let self = 0
   for (let i = 1; i < tree.name.length; i++) {
@@ -61,14 +49,17 @@ export function sandwich(
     self += weights.self[i]
     if (!topmost[i] || value[i] === 0) continue
     total += value[i]
-    places.push(i)
+    calls.push(i)
   }
-  const half = { tree, rootName: method, places, value, parts }
-  const up = callersIn(tree)
-  const down = calleesIn(tree, value)
-  const callers = merge({ ...half, stepFrom: () => up, self: null, zoom: zoomCallers })
-  const callees = merge({ ...half, stepFrom: () => down, self: weights.self, zoom: zoomCallees })
-  return { callers, callees, total, self, places: places.length }
+  return { tree, method, calls, value, weights, parts, total, self, places: calls.length }
+}
+
+export function callersOf({ tree, method, calls, value, parts }: Filling, zoom: readonly number[]): Grouping {
+  return merge({ tree, rootName: method, places: calls, from: 'callers', value, self: null, parts, zoom })
+}
+
+export function calleesOf({ tree, method, calls, value, weights, parts }: Filling, zoom: readonly number[]): Grouping {
+  return merge({ tree, rootName: method, places: calls, from: 'callees', value, self: weights.self, parts, zoom })
 }
 
 /** 1 where no node above has the same name: a recursive method counts once per stack. */
@@ -101,8 +92,8 @@ interface Merge {
   readonly rootName: number
   /** The nodes that the root stands for. */
   readonly places: readonly number[]
-  /** How paths lead on from a node of the merged graph. */
-  readonly stepFrom: (node: number) => Step
+  /** How paths lead on. From leaves: to themselves, by name, then to their callers. */
+  readonly from: 'leaves' | 'callers' | 'callees'
   readonly value: Float64Array
   /** Null in graphs of callers: there a node's self is what is left over, the stacks that begin in it. */
   readonly self: Float64Array | null
@@ -110,10 +101,7 @@ interface Merge {
   readonly zoom: readonly number[]
 }
 
-type Found = (origin: number, at: number) => void
-
-/** Calls `found` for each place that the path of `origin`, which has got to `at`, leads on to. */
-type Step = (origin: number, at: number, found: Found) => void
+type Step = 'stay' | 'callers' | 'callees'
 
 function merge(wanted: Merge): Grouping {
   const { tree, value, parts, places } = wanted
@@ -131,7 +119,8 @@ function merge(wanted: Merge): Grouping {
     parent.push(under)
     return name.push(groupName) - 1
   }
-  const splitter = new Splitter(tree)
+  const splitter = new Splitter(tree, wanted.from === 'callees' ? value : null)
+  const stepFrom = (node: number): Step => (wanted.from !== 'leaves' ? wanted.from : node === 0 ? 'stay' : 'callers')
 
   let level = new Level(tree.name.length)
   let next = new Level(tree.name.length)
@@ -140,7 +129,7 @@ function merge(wanted: Merge): Grouping {
   let node = 0
   for (const step of wanted.zoom) {
     next.clear()
-    splitter.split(level, 0, wanted.stepFrom(node), next)
+    splitter.split(level, 0, stepFrom(node), next)
     const group = next.name.indexOf(step)
     if (group < 0) break
     next.keep(group)
@@ -154,7 +143,7 @@ function merge(wanted: Merge): Grouping {
     for (let group = 0; group < level.from.length; group++) {
       if (columns[0][level.node[group]] < smallest) continue
       const first = next.from.length
-      splitter.split(level, group, wanted.stepFrom(level.node[group]), next)
+      splitter.split(level, group, stepFrom(level.node[group]), next)
       for (let child = first; child < next.from.length; child++) next.node[child] = add(next, child, next.name[child], level.node[group])
     }
     ;[level, next] = [next, level]
@@ -163,7 +152,7 @@ function merge(wanted: Merge): Grouping {
     columns[1] = columns[0].slice()
     for (let i = 1; i < name.length; i++) columns[1][parent[i]] -= columns[0][i]
   }
-  const graph = arrange({ name, parent, total: columns[0], self: columns[1], parts: parts === null ? null : columns.slice(2) })
+  const { graph } = arrange({ name, parent, total: columns[0], self: columns[1], parts: parts === null ? null : columns.slice(2) })
   // On the zoomed path each node is an only child, so depth first it keeps its place.
   return { graph, node, steps }
 }
@@ -219,7 +208,11 @@ class Splitter {
   private sizes: number[] = []
   private count = 0
 
-  constructor(private readonly tree: Tree) {
+  private readonly links: { firstChild: Int32Array; sibling: Int32Array } | null
+
+  /** `total`: needed to step to callees, of which only those with weight count. */
+  constructor(private readonly tree: Tree, private readonly total: Float64Array | null) {
+    this.links = total === null ? null : links(tree)
     const size = tree.name.length
     this.origin = new Int32Array(size)
     this.at = new Int32Array(size)
@@ -232,7 +225,14 @@ class Splitter {
     this.names = []
     this.sizes = []
     this.count = 0
-    for (let i = level.from[group]; i < level.to[group]; i++) step(level.origin[i], level.at[i], this.found)
+    const { parent } = this.tree
+    for (let i = level.from[group]; i < level.to[group]; i++) {
+      const at = level.at[i]
+      if (step === 'stay') this.found(level.origin[i], at)
+      else if (step === 'callers') {
+        if (parent[at] > 0) this.found(level.origin[i], parent[at])
+      } else this.foundCallees(at)
+    }
     const next: number[] = []
     this.names.forEach((name, slot) => {
       this.slotOf[name] = -1
@@ -249,7 +249,13 @@ class Splitter {
     }
   }
 
-  private readonly found: Found = (origin, at) => {
+  private foundCallees(at: number): void {
+    const { links, total } = this
+    if (links === null || total === null) return
+    for (let child = links.firstChild[at]; child >= 0; child = links.sibling[child]) if (total[child] > 0) this.found(child, child)
+  }
+
+  private found(origin: number, at: number): void {
     const name = this.tree.name[at]
     let slot = this.slotOf[name]
     if (slot < 0) {
@@ -260,22 +266,6 @@ class Splitter {
     this.origin[this.count] = origin
     this.at[this.count] = at
     this.slot[this.count++] = slot
-  }
-}
-
-const stay: Step = (origin, at, found) => found(origin, at)
-
-function callersIn(tree: Tree): Step {
-  return (origin, at, found) => {
-    const parent = tree.parent[at]
-    if (parent > 0) found(origin, parent)
-  }
-}
-
-function calleesIn(tree: Tree, total: Float64Array): Step {
-  const { firstChild, sibling } = links(tree)
-  return (_, at, found) => {
-    for (let child = firstChild[at]; child >= 0; child = sibling[child]) if (total[child] > 0) found(child, child)
   }
 }
 

@@ -1,10 +1,12 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { restOf, ROW, type Scene } from '../canvas/draw'
+import { markOf, restOf, ROW, type Scene } from '../canvas/draw'
 import { DARK, LIGHT, type Palette } from '../canvas/palette'
 import type { Drawn, FlameView, Listener } from '../canvas/view'
+import { callsOf } from '../model/fold'
 import type { Graph } from '../model/graph'
 import { cut } from '../model/names'
 import { LAYERS, type Page } from '../model/page'
+import { shares } from '../model/recursion'
 import { MEASURES, STATES, type Measure } from '../model/select'
 import { amount, MEASURE_NAMES, MEASURE_NOUNS, percent } from '../model/units'
 import { Crumbs } from './crumbs'
@@ -24,7 +26,7 @@ import { copyText, saveCollapsed } from './transfer'
 export interface Inspector {
   page: Page | null
   state: State | null
-  frames: (pane: Pane) => (Drawn & { names: string[]; total: number; self: number })[]
+  frames: (pane: Pane) => (Drawn & { names: string[]; times: number; total: number; self: number })[]
   hits: (pane: Pane) => Drawn[]
   ticks: (pane: Pane) => readonly number[]
   numbers: () => { total: number; all: number; found: Found | null } | null
@@ -125,7 +127,10 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
   const drawnPanes = total === 0 || (state.view === 'sandwich' && (sandwich === null || sandwich.total === 0)) ? [] : panesOf(state.view)
   const shown = new Map(drawnPanes.map(pane => [pane, session.shown(state, pane, unfolded)]))
 
-  const describe = (graph: Graph, node: number): string => `${cut(nameOf(session, graph, node, rootLabel), 200)}: ${weightOf(graph, node)}`
+  const describe = ({ graph, fold }: Shown, node: number): string => {
+    const ring = fold.ringOf(node)
+    return `${cut(nameOf(session, graph, node, rootLabel), 200)}${ring === null ? '' : ` ×${ring.times}`}: ${weightOf(graph, node)}`
+  }
   const weightOf = (graph: Graph, node: number): string =>
     `${amount(graph.total[node], unit)}, ${percent(graph.total[node], total)} ${ofWhat}, self ${amount(graph.self[node], unit)}`
   const rootLabel = `all · ${amount(total, unit)}${isFiltered ? ' in this filter' : ''}`
@@ -134,55 +139,73 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
   const toSandwich = (name: number) => {
     if (name > 0) go({ view: 'sandwich', method: page.names[name], zoom: { ...state.zoom, callers: [], callees: [] } })
   }
-  const zoomTo = (pane: Pane, graph: Graph, node: number) => {
-    const path = session.names(graph, node)
+  const zoomTo = (shownPane: Shown, node: number) => {
+    const { pane, graph } = shownPane
+    const path = session.path(shownPane, node)
     const before = state.zoom[pane]
     if (path.length === before.length && path.every((name, at) => name === before[at])) return
     go({ zoom: { ...state.zoom, [pane]: path } })
     // The breadcrumb tells the name.
     setMessage(`Zoomed to ${weightOf(graph, node)}`)
   }
-  const toggleFold = (pane: Pane, graph: Graph, head: number) => {
-    const key = unfoldKey(pane, session.names(graph, head))
+  const keyOf = ({ pane, graph }: Shown, head: number) => unfoldKey(pane, session.names(graph, head))
+  const toggleFold = (shownPane: Shown, head: number) => {
+    const key = keyOf(shownPane, head)
     const next = new Set(unfolded)
-    if (!next.delete(key)) next.add(key)
+    if (!next.delete(key)) {
+      if (markOf(shownPane.fold, head) === '') return
+      next.add(key)
+    }
     setUnfolded(next)
     setTip(null)
   }
 
-  const listenerOf = ({ pane, graph, fold, zoom }: Shown): Listener => ({
-    zoom: node => zoomTo(pane, graph, node),
-    unfold: head => toggleFold(pane, graph, head),
-    sandwich: node => toSandwich(graph.name[node]),
-    copy: node => void copy(page.names[graph.name[node]]),
-    leave: () => setTip(null),
-    focus: node => setMessage(describe(graph, node)),
-    hover: (node, rest, x, y) => setTip(rest ? restTip(graph, node, x, y) : frameTip(graph, fold.chainEnd[node], node, zoom, x, y)),
-    menu: (node, x, y) => {
-      const name = graph.name[node]
-      const full = page.names[name]
-      const isChain = fold.chainEnd[node] - node > 1
-      const items: MenuItem[] = [{ text: 'Zoom to this frame', key: 'Enter', act: () => zoomTo(pane, graph, node) }]
-      if (isChain) items.push({ text: `Unfold ${fold.chainEnd[node] - node} calls`, key: 'Space', act: () => toggleFold(pane, graph, node) })
-      if (name > 0) {
-        items.push(
-          { text: 'Sandwich: callers and callees', key: 's', act: () => toSandwich(name) },
-          { text: 'Search for this method', act: () => change({ search: full }, true) },
-          { text: 'Copy full name', key: 'c', act: () => void copy(full) },
-          { text: 'Copy stack', act: () => void copy(session.names(graph, node).join('\n')) },
-          { text: `Leave out ${LAYERS[page.layers[name]]}`, act: () => change({ hidden: new Set([...state.hidden, page.layers[name]]) }, true) },
-        )
-      }
-      setTip(null)
-      setMenu({ x, y, items })
-    },
-  })
+  const listenerOf = (shownPane: Shown): Listener => {
+    const { graph, fold } = shownPane
+    return {
+      zoom: node => zoomTo(shownPane, node),
+      unfold: head => toggleFold(shownPane, head),
+      sandwich: node => toSandwich(graph.name[node]),
+      copy: node => void copy(page.names[graph.name[node]]),
+      leave: () => setTip(null),
+      focus: node => setMessage(describe(shownPane, node)),
+      hover: (node, rest, x, y) => setTip(rest ? restTip(graph, node, x, y) : frameTip(shownPane, node, x, y)),
+      menu: (node, x, y) => {
+        const name = graph.name[node]
+        const full = page.names[name]
+        const items: MenuItem[] = [{ text: 'Zoom to this frame', key: 'Enter', act: () => zoomTo(shownPane, node) }]
+        if (markOf(fold, node) !== '') items.push({ text: `Unfold ${counted(callsOf(fold, node), 'call')}`, key: 'Space', act: () => toggleFold(shownPane, node) })
+        else if (unfolded.has(keyOf(shownPane, node))) items.push({ text: 'Fold again', key: 'Space', act: () => toggleFold(shownPane, node) })
+        if (name > 0) {
+          items.push(
+            { text: 'Sandwich: callers and callees', key: 's', act: () => toSandwich(name) },
+            { text: 'Search for this method', act: () => change({ search: full }, true) },
+            { text: 'Copy full name', key: 'c', act: () => void copy(full) },
+            { text: 'Copy stack', act: () => void copy(session.stack(shownPane, node).join('\n')) },
+            { text: `Leave out ${LAYERS[page.layers[name]]}`, act: () => change({ hidden: new Set([...state.hidden, page.layers[name]]) }, true) },
+          )
+        }
+        setTip(null)
+        setMenu({ x, y, items })
+      },
+    }
+  }
 
-  const frameTip = (graph: Graph, chainEnd: number, node: number, zoom: number, x: number, y: number): Tip => {
+  const frameTip = (shownPane: Shown, node: number, x: number, y: number): Tip => {
+    const { graph, fold, unwound, zoom } = shownPane
     const isRoot = node === 0 && graph.name[0] === 0
-    const names: string[] = []
-    for (let k = node; chainEnd - node > 1 && k < Math.min(chainEnd, node + 12); k++) names.push(cut(page.names[graph.name[k]], LONGEST_TIP))
-    if (chainEnd - node > 12) names.push(`… ${chainEnd - node - 12} more`)
+    const isChain = fold.chainEnd[node] - node > 1
+    const ring = isChain ? null : fold.ringOf(node)
+    const rows: string[] = []
+    for (let k = node; isChain && k < fold.chainEnd[node]; k++) {
+      const times = fold.ringOf(k)?.times
+      for (const name of fold.ringOf(k)?.names ?? [graph.name[k]]) rows.push(cut(page.names[name], LONGEST_TIP) + (times === undefined ? '' : ` ×${times}`))
+    }
+    if (ring !== null) {
+      for (const { name, total: inAll, self } of shares(unwound, node)) rows.push(`${cut(page.names[name], LONGEST_TIP)}: total ${amount(inAll, unit)}, self ${amount(self, unit)}`)
+    }
+    const names = rows.slice(0, MOST_TIP_ROWS)
+    if (rows.length > MOST_TIP_ROWS) names.push(`… ${rows.length - MOST_TIP_ROWS} more`)
     const lines: [string, string][] = [['Total', `${amount(graph.total[node], unit)} · ${percent(graph.total[node], total)} ${ofWhat}`]]
     if (zoom > 0 && node !== zoom) lines.push(['', `${percent(graph.total[node], graph.total[zoom])} of the zoomed frame`])
     if (total < session.grand(state) && state.measure !== 'latency') lines.push(['', `${percent(graph.total[node], session.grand(state))} of all ${noun}`])
@@ -193,8 +216,13 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
       })
     }
     if (!isRoot) lines.push(['Layer', LAYERS[page.layers[graph.name[node]]]])
-    const title = isRoot ? rootLabel : names.length > 0 ? `${chainEnd - node} calls of the same weight` : cut(page.names[graph.name[node]], LONGEST_TIP)
-    return { x, y, title, lines, names }
+    return { x, y, title: isRoot ? rootLabel : tipTitle(shownPane, node), lines, names }
+  }
+  const tipTitle = ({ graph, fold }: Shown, node: number): string => {
+    const ring = fold.ringOf(node)
+    if (fold.chainEnd[node] - node > 1) return `${callsOf(fold, node)} calls of the same weight`
+    if (ring === null) return cut(page.names[graph.name[node]], LONGEST_TIP)
+    return `Recursion, up to ${ring.times} times in a stack${ring.names.length > 1 ? `, of ${ring.names.length} methods that call each other` : ''}`
   }
   const restTip = (graph: Graph, first: number, x: number, y: number): Tip => {
     const { frames, weight } = restOf(graph, first)
@@ -217,8 +245,8 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
   })
 
   const paneOf = (shownPane: Shown) => {
-    const { pane, graph, zoom } = shownPane
-    const label = `${PANE_NAMES[pane]}, ${MEASURE_NAMES[state.measure]}, ${describe(graph, zoom)}. Arrow keys walk, Enter zooms, Escape goes back.`
+    const { pane, zoom } = shownPane
+    const label = `${PANE_NAMES[pane]}, ${MEASURE_NAMES[state.measure]}, ${describe(shownPane, zoom)}. Arrow keys walk, Enter zooms, Escape goes back.`
     return (
       <PaneScene
         key={pane}
@@ -287,9 +315,11 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
   inspect.frames = pane => {
     const here = shown.get(pane)
     if (here === undefined) return []
+    const { fold } = here
     return (views.current.get(pane)?.frames() ?? []).map(frame => ({
       ...frame,
-      names: Array.from(here.graph.name.subarray(frame.node, here.fold.chainEnd[frame.node]), name => page.names[name]),
+      names: Array.from(here.graph.name.subarray(frame.node, fold.chainEnd[frame.node]), (name, at) => (fold.ringOf(frame.node + at)?.names ?? [name]).map(member => page.names[member])).flat(),
+      times: fold.ringOf(frame.node)?.times ?? 1,
       total: here.graph.total[frame.node],
       self: here.graph.self[frame.node],
     }))
@@ -345,15 +375,15 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
         <span class="sum">
           <b>{amount(total, unit)}</b> {totalText()}
         </span>
-        <label class="check" title="Show a chain of only callees of one weight as one row">
-          <input type="checkbox" checked={state.folded} onChange={event => change({ folded: event.currentTarget.checked }, true)} /> Fold chains
+        <label class="check" title="Show as one row: a chain of only callees of one weight, and methods that call each other again and again">
+          <input type="checkbox" checked={state.folded} onChange={event => change({ folded: event.currentTarget.checked }, true)} /> Fold chains and recursion
         </label>
         <button class="plain" title="Download the collapsed stacks of what passes the filters" disabled={total === 0} onClick={() => void download()}>
           Collapsed .gz
         </button>
       </div>
       <div class="whereabouts">
-        {main !== undefined ? <Crumbs key={main.pane} session={session} shown={main} rootLabel={rootLabel} onZoom={node => zoomTo(main.pane, main.graph, node)} /> : null}
+        {main !== undefined ? <Crumbs key={main.pane} session={session} shown={main} rootLabel={rootLabel} onZoom={node => zoomTo(main, node)} /> : null}
         <span class="status" role="status" aria-live="polite">
           {message}
         </span>
@@ -379,7 +409,7 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
         rows={session.top(state)}
         match={match}
         narrow={narrow}
-        fill={layer => palette.layers[layer]}
+        fills={palette.layers}
         onOrder={order => change({ order }, true)}
         onMethod={toSandwich}
       />
@@ -424,7 +454,7 @@ function Profile({ page, inspect, palette, themeChoice, onTheme }: ProfileProper
     return (
       <div class="half">
         <span class="muted">{pane === 'callers' ? 'Callers' : 'Callees'}</span>
-        {half.zoom > 0 ? <Crumbs session={session} shown={half} rootLabel={cut(session.short(half.graph.name[0]), 80)} onZoom={node => zoomTo(pane, half.graph, node)} /> : null}
+        {half.zoom > 0 ? <Crumbs session={session} shown={half} rootLabel={cut(session.short(half.graph.name[0]), 80)} onZoom={node => zoomTo(half, node)} /> : null}
       </div>
     )
   }
@@ -472,7 +502,7 @@ function Empty({ page, session, state, onClear }: { page: Page; session: Session
       ) : (
         <>
           <p>This profile has no {noun}.</p>
-          <p class="muted">{REASONS[state.measure]}</p>
+          <p class="muted">{reasonOf(page.engine, state.measure)}</p>
           {page.engine === '' ? null : <p class="muted">Engines: {cut(page.engine, 1000)}</p>}
         </>
       )}
@@ -505,7 +535,7 @@ function withMethod(session: Session, state: State): State {
 
 function hasData(page: Page, measure: Measure): boolean {
   const type = measure === 'latency' ? 'wall' : measure
-  return page.cells.some(cell => cell.values.has(type))
+  return page.cells.some(cell => cell.values.get(type)?.some(value => value > 0))
 }
 
 /** Measures of an engine that few switch on: no tab without data. */
@@ -523,6 +553,11 @@ function roving(event: KeyboardEvent): void {
 }
 
 const LONGEST_TIP = 1000
+const MOST_TIP_ROWS = 12
+
+function counted(value: number, noun: string): string {
+  return `${value.toLocaleString('en')} ${noun}${value === 1 ? '' : 's'}`
+}
 
 const HINTS: Record<View, string> = {
   flame: 'Click a frame to zoom, right-click it for more; ? shows the keys.',
@@ -550,13 +585,27 @@ const MEASURE_TITLES: Record<Measure, string> = {
   delay: 'Time threads waited to enter locks that others held',
   contentions: 'How often threads waited to enter locks that others held',
 }
-const REASONS: Record<Measure, string> = {
-  cpu: 'Either no thread used CPU in this window, or the CPU engine was off.',
-  wall: 'The wall engine was off.',
-  latency: 'The wall engine was off, or every thread was idle.',
-  alloc_space: 'The allocation engine was off, or is not available on this Java.',
-  alloc_objects: 'The allocation engine was off, or is not available on this Java.',
-  samples: 'Either no thread used CPU in this window, or the CPU engine was off.',
-  delay: 'The lock engine was off, or no lock was waited for.',
-  contentions: 'The lock engine was off, or no lock was waited for.',
+/** Why there is nothing of a measure, and what to do about it. */
+function reasonOf(engines: string, measure: Measure): string {
+  if (measure === 'delay' || measure === 'contentions') return 'The lock engine was off, or no lock was waited for.'
+  const [engine, name, setting] = ENGINES[measure]
+  const told = new RegExp(`\\b${engine}=(\\w+)`).exec(engines)?.[1]
+  if (told === 'off') return `The ${name} engine was off: ${setting} switches it on.`
+  const nothing = NOTHING[measure]
+  return told === undefined ? `Either ${nothing}, or the ${name} engine was off; ${setting} switches it on.` : `${nothing.charAt(0).toUpperCase()}${nothing.slice(1)}.`
+}
+
+type Measured = Exclude<Measure, 'delay' | 'contentions'>
+
+const CPU = ['cpu', 'CPU', 'spark.glowplug.cpu.interval=10ms'] as const
+const WALL = ['wall', 'wall', 'spark.glowplug.wall.interval=50ms'] as const
+const ALLOC = ['alloc', 'allocation', 'spark.glowplug.alloc.interval=2m'] as const
+const ENGINES: Record<Measured, readonly [engine: string, name: string, setting: string]> = { cpu: CPU, samples: CPU, wall: WALL, latency: WALL, alloc_space: ALLOC, alloc_objects: ALLOC }
+const NOTHING: Record<Measured, string> = {
+  cpu: 'no thread used CPU for as long as a sample takes',
+  samples: 'no thread used CPU for as long as a sample takes',
+  wall: 'no thread was seen in this window',
+  latency: 'every thread was idle',
+  alloc_space: 'no allocation was sampled in this window',
+  alloc_objects: 'no allocation was sampled in this window',
 }

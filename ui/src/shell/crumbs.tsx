@@ -30,7 +30,8 @@ export function Crumbs({ session, shown, rootLabel, onZoom }: Properties) {
             )
           }
           if (!all && at > FIRST && at < FIRST + left) return null
-          const text = step.node === 0 ? rootLabel : cut(session.short(shown.graph.name[step.last]), 80)
+          const ring = shown.fold.ringOf(step.last)
+          const text = step.node === 0 ? rootLabel : cut(session.short(shown.graph.name[step.last]), 80) + (ring === null ? '' : ` ×${ring.times}`)
           const isLast = at === steps.length - 1
           const full = step.node === 0 ? rootLabel : cut(session.page.names[shown.graph.name[step.last]], 1000)
           return (

@@ -48,7 +48,7 @@ const KEYS: [string[], string][] = [
   [['Enter'], 'zoom to the frame'],
   [['Esc'], 'one step back'],
   [['Home'], 'walk to the zoomed frame'],
-  [['Space'], 'unfold or fold the chain'],
+  [['Space'], 'unfold the row, or fold it again'],
   [['s'], 'sandwich: callers and callees of the method'],
   [['c'], 'copy the full name'],
   [['/'], 'search'],
@@ -59,7 +59,7 @@ const KEYS: [string[], string][] = [
 
 const NOTES = [
   'A frame is as wide as its share of what is measured; callees are below their caller, the widest to the left. What a frame spends itself is the space below it that nothing fills.',
-  'A row marked 5× is a chain of five calls, each the only callee of the last. Click the mark to unfold it.',
+  'A row marked 5× is a chain of five calls, each the only callee of the last. A row marked ↻×200 is a recursion, one method or several that call each other, up to 200 times in one stack; below it is what all of its calls call, added up. Click the mark to unfold.',
   'Hot spots turns the graph round: at the bottom are the methods in which time is spent, above each its callers.',
   'Search takes a part of a name, or an expression between slashes: /^org\\.apache\\..*hash/. Its share counts each stack once.',
   'A grey field stands for frames that are each too narrow to draw. Zoom to see them.',
