@@ -146,6 +146,7 @@ struct RunningTask {
     totals: TaskTotals,
     cpu: u64,
     time: u64,
+    allocated: Option<u64>,
 }
 
 thread_local! {
@@ -227,7 +228,8 @@ impl Session {
         };
         let clock = &self.shared.clock;
         let cpu = clock.thread_cpu(current_tid()).unwrap_or(0);
-        TASK.set(Some(RunningTask { totals, cpu, time: clock.monotonic() }));
+        let allocated = self.allocated_here();
+        TASK.set(Some(RunningTask { totals, cpu, time: clock.monotonic(), allocated }));
         let label = self.shared.labels.id(labels);
         self.shared.registry.label_current(label);
     }
@@ -240,9 +242,19 @@ impl Session {
         let totals = TaskTotals {
             cpu: clock.thread_cpu(current_tid()).unwrap_or(0).saturating_sub(task.cpu),
             wall: clock.monotonic().saturating_sub(task.time),
+            alloc_bytes: match (task.allocated, self.allocated_here()) {
+                (Some(before), Some(after)) => after.saturating_sub(before),
+                _ => 0,
+            },
             ..task.totals
         };
         self.shared.tasks.lock().push(totals);
+    }
+
+    /// Bytes that the calling thread has allocated in its life.
+    fn allocated_here(&self) -> Option<u64> {
+        let record = self.shared.registry.current()?;
+        self.shared.vm.own_allocated_bytes(record.jni_env())
     }
 
     /// The calling thread is the profiler's own: its cost is counted, not its stacks.
@@ -343,7 +355,7 @@ fn start_sampler(shared: Arc<Shared>, engines: Engines) -> std::io::Result<std::
         let run = || {
             shared.vm.enter().map_err(|error| error.to_string())?;
             engines.start(&shared);
-            Sampler::new(shared.clone()).run();
+            Sampler::new(shared.clone(), engines.counts_allocations()).run();
             Ok(())
         };
         let failure = match catch_unwind(AssertUnwindSafe(run)) {
