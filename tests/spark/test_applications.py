@@ -204,6 +204,22 @@ def test_two_job_groups_at_once_are_told_apart(pairs, case):
     assert planning.where(stage=None, job_group=None, process="driver").total("cpu") == planning.total("cpu")
 
 
+@pytest.mark.parametrize("case", cases_of("TwoGroups"), ids="-".join)
+def test_what_the_tasks_of_a_stage_allocate_is_counted_and_found_by_samples(pairs, case):
+    pair = pairs(*case)
+    stages = {str(stage["stage"]): stage for stage in pair.folder.summary["stages"]}
+    hashing, counting = (stages[pair.folder.stage_of(user_team=team)] for team in ("blue", "green"))
+    assert (hashing["tasks"]["count"], counting["tasks"]["count"]) == (12, 12)
+    buffers = 12 * 64 * 2**20
+    # Spark's own part of a task is small, but for the first one in a JVM, which loads classes.
+    assert buffers <= hashing["tasks"]["alloc_bytes"] <= 1.1 * buffers
+    assert 0 < counting["tasks"]["alloc_bytes"] <= 0.1 * buffers
+    # 384 samples of 2 MiB, give or take 20.
+    assert 0.75 * buffers <= hashing["alloc_bytes"] <= 1.25 * buffers, hashing
+    allocating = pair.folder.profile.where(lambda sample: "TwoGroups.allocateBuffers" in sample.stack)
+    assert set(allocating.by_label("job_group", "alloc_space")) == {"hashing"}
+
+
 @pytest.mark.parametrize("case", cases_of("SqlReport"), ids="-".join)
 def test_a_query_is_told_by_its_execution_and_description(pairs, case):
     labelled = pairs(*case).folder.profile.where(lambda sample: "stage" in sample.labels)

@@ -555,7 +555,7 @@ const REASONS: Record<Measure, string> = {
   wall: 'The wall engine was off.',
   latency: 'The wall engine was off, or every thread was idle.',
   alloc_space: 'The allocation engine was off, or is not available on this Java.',
-  alloc_objects: 'The allocation engine was off, or is not available on this Java.',
+  alloc_objects: 'The allocation engine was off, or this Java tells bytes alone, as JDK 8 does.',
   samples: 'Either no thread used CPU in this window, or the CPU engine was off.',
   delay: 'The lock engine was off, or no lock was waited for.',
   contentions: 'The lock engine was off, or no lock was waited for.',
