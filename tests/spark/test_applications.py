@@ -211,11 +211,14 @@ def test_what_the_tasks_of_a_stage_allocate_is_counted_and_found_by_samples(pair
     hashing, counting = (stages[pair.folder.stage_of(user_team=team)] for team in ("blue", "green"))
     assert (hashing["tasks"]["count"], counting["tasks"]["count"]) == (12, 12)
     buffers = 12 * 64 * 2**20
-    # Spark's own part of a task is small, but for the first one in a JVM, which loads classes.
-    assert buffers <= hashing["tasks"]["alloc_bytes"] <= 1.1 * buffers
-    assert 0 < counting["tasks"]["alloc_bytes"] <= 0.1 * buffers
-    # 384 samples of 2 MiB, give or take 20.
-    assert 0.75 * buffers <= hashing["alloc_bytes"] <= 1.25 * buffers, hashing
+    # Spark's own part of a task is small, but for the first one in a JVM: 100 MiB.
+    assert buffers <= hashing["tasks"]["alloc_bytes"] <= 1.5 * buffers
+    assert 0 < counting["tasks"]["alloc_bytes"] <= 0.5 * buffers
+    # Where the samples are counters, too, the same but for the borders of tasks. Else some 400 samples, give or take 20, of a
+    # JVM that picks arrays of this size up to 25 % too often.
+    counters = all("alloc=counters" in process["engines"] for process in pair.folder.summary["processes"])
+    ratio = hashing["alloc_bytes"] / hashing["tasks"]["alloc_bytes"]
+    assert abs(ratio - 1) <= (0.05 if counters else 0.4), hashing
     allocating = pair.folder.profile.where(lambda sample: "TwoGroups.allocateBuffers" in sample.stack)
     assert set(allocating.by_label("job_group", "alloc_space")) == {"hashing"}
 
