@@ -169,22 +169,16 @@ impl VmStructs {
 }
 
 impl AllocationFields {
-    /// Longest piece of a `Thread` that is read at once; 76 to 128 bytes from 8 to 25.
+    /// Longest piece of a `Thread` that is read at once; 76 to 136 bytes from 8 to 25.
     const LONGEST: usize = 1024;
 
     /// Bytes that the thread at `java_thread` has allocated in its life; it may be running, or gone. `None` where there
-    /// is no such memory.
+    /// is no such memory, or the thread was changing its TLAB.
     pub(crate) fn of(&self, memory: &KernelReader, java_thread: usize) -> Option<u64> {
-        let first = self.bytes.min(self.tlab_start).min(self.tlab_top);
-        let end = self.bytes.max(self.tlab_start).max(self.tlab_top) + size_of::<u64>();
-        let mut piece = [0_u8; AllocationFields::LONGEST];
-        let piece = piece.get_mut(..end - first)?;
-        memory.read(java_thread.checked_add(first)?, piece).then_some(())?;
-        let word = |offset: usize| {
-            let bytes = piece[offset - first..].first_chunk();
-            bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
-        };
-        Some(cooked(word(self.bytes), word(self.tlab_start), word(self.tlab_top)))
+        let before = self.read(memory, java_thread)?;
+        // The words are not read at once: between two of them the thread may have taken a new TLAB, anywhere in the heap.
+        let after = self.read(memory, java_thread)?;
+        before.is_of_one_tlab(after).then(|| after.sum())
     }
 
     /// Bytes that the calling thread has allocated in its life.
@@ -195,15 +189,47 @@ impl AllocationFields {
         // SAFETY: the caller's promise: the object lives, its table names these fields, and nobody else writes them
         // outside of a safepoint.
         let word = |offset: usize| unsafe { ((java_thread + offset) as *const u64).read_volatile() };
-        cooked(word(self.bytes), word(self.tlab_start), word(self.tlab_top))
+        let allocated = Allocated {
+            bytes: word(self.bytes),
+            tlab_start: word(self.tlab_start),
+            tlab_top: word(self.tlab_top),
+        };
+        allocated.sum()
+    }
+
+    fn read(&self, memory: &KernelReader, java_thread: usize) -> Option<Allocated> {
+        let first = self.bytes.min(self.tlab_start).min(self.tlab_top);
+        let end = self.bytes.max(self.tlab_start).max(self.tlab_top) + size_of::<u64>();
+        let mut piece = [0_u8; AllocationFields::LONGEST];
+        let piece = piece.get_mut(..end - first)?;
+        memory.read(java_thread.checked_add(first)?, piece).then_some(())?;
+        let word = |offset: usize| piece[offset - first..].first_chunk().copied().map(u64::from_ne_bytes);
+        Some(Allocated {
+            bytes: word(self.bytes)?,
+            tlab_start: word(self.tlab_start)?,
+            tlab_top: word(self.tlab_top)?,
+        })
     }
 }
 
-/// A thread that is taking a new TLAB may be seen with one end of each.
-fn cooked(bytes: u64, tlab_start: u64, tlab_top: u64) -> u64 {
-    const LARGEST_TLAB: u64 = 1 << 32;
-    let used = tlab_top.checked_sub(tlab_start).filter(|used| tlab_start != 0 && *used < LARGEST_TLAB);
-    bytes.saturating_add(used.unwrap_or(0))
+/// A thread's count, and its present TLAB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Allocated {
+    bytes: u64,
+    tlab_start: u64,
+    tlab_top: u64,
+}
+
+impl Allocated {
+    /// True if all of both was read while the thread had one and the same TLAB: a thread that gives one up counts it.
+    fn is_of_one_tlab(self, after: Allocated) -> bool {
+        self.bytes == after.bytes && self.tlab_start == after.tlab_start && self.tlab_top <= after.tlab_top
+    }
+
+    fn sum(self) -> u64 {
+        let used = self.tlab_top.checked_sub(self.tlab_start).filter(|_| self.tlab_start != 0);
+        self.bytes.saturating_add(used.unwrap_or(0))
+    }
 }
 
 /// Reads this process's memory through a pipe: the kernel answers EFAULT where we would crash.
@@ -386,5 +412,18 @@ mod tests {
         assert_eq!(both([7, 0, 0x1800, 500]), 500, "the buffer is being given up");
         assert_eq!(both([7, 0x1800, 0x1000, 500]), 500, "and a new one taken");
         assert_eq!(fields.of(&memory, 0), None);
+    }
+
+    #[test]
+    fn what_was_read_while_a_thread_changed_its_buffer_is_not_believed() {
+        let before = Allocated { bytes: 500, tlab_start: 0x1000, tlab_top: 0x1800 };
+        assert!(before.is_of_one_tlab(before));
+        assert!(before.is_of_one_tlab(Allocated { tlab_top: 0x1810, ..before }), "it allocates meanwhile");
+        let counted = Allocated { bytes: 500 + 0x800, ..before };
+        assert!(!before.is_of_one_tlab(counted), "counted, and not given up yet");
+        let mixed = Allocated { tlab_top: 0x9010, ..counted };
+        let fresh = Allocated { tlab_start: 0x9000, ..mixed };
+        assert!(!mixed.is_of_one_tlab(fresh), "the end of the new one with the start of the old one");
+        assert!(!counted.is_of_one_tlab(Allocated { tlab_start: 0, tlab_top: 0, ..counted }));
     }
 }
