@@ -7,6 +7,8 @@ from support import versions
 # JDKs of this machine's own kind; those of them whose CPU is measured by timers, and that have sampled allocations.
 NATIVE = [version for version in versions.JAVAS if isinstance(version, int)]
 WITH_TIMERS = [version for version in NATIVE if version >= 11]
+# Those whose threads count what they allocate, for want of sampled allocations.
+COUNTING = [version for version in NATIVE if version < 11]
 # Each kernel but the inlined one has a frame that nothing is inlined into.
 OPTIONS = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Kernels.kernel*", "-Xmx512m")
 # On JDK 8 stacks are taken at safepoints alone, and its compiler leaves none in counted loops: their CPU would be charged

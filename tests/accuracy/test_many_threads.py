@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from accuracy.answer import NATIVE, WITH_TIMERS
+from accuracy.answer import COUNTING, NATIVE, WITH_TIMERS
 from support import versions
 
 
@@ -24,6 +24,18 @@ def test_cpu_of_threads_that_live_three_milliseconds_is_covered(run_profiled, ja
     covered = 100 * measured / run.truth["cpu_ns"]
     print(f"\n{run.stderr}covered CPU {covered:.1f} % of {run.truth['cpu_ns'] / 1e9:.2f} s")
     assert 90 <= covered <= 110
+
+
+@pytest.mark.parametrize("java", COUNTING)
+def test_bytes_of_threads_that_are_hardly_seen_are_covered(run_profiled, java):
+    run = run_profiled("ShortThreads", java, 2_000, 1)
+    # A thread that was never seen has no name.
+    short = run.profile.where(lambda sample: sample.labels.get("thread", "") in ("", "Thread-#"))
+    unseen = short.where(lambda sample: sample.stack == ["[unknown]"]).total("alloc_space")
+    covered = 100 * short.total("alloc_space") / run.truth["bytes"]
+    print(f"\n{run.stderr}covered {covered:.2f} % of {run.truth['bytes'] / 1e6:.0f} MB, {unseen / 1e6:.0f} MB of it without a stack; "
+          f"{short.by_label('thread', 'alloc_space')}")
+    assert 97 <= covered <= 103
 
 
 @pytest.mark.parametrize("java", NATIVE if versions.FULL else [17])

@@ -1,10 +1,13 @@
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 
-/** ShortThreads count milliseconds: threads one after another, each of which uses so much CPU and ends. Prints their CPU as JSON. */
+/** ShortThreads count milliseconds: threads one after another, each of which allocates a bit, uses so much CPU and ends. Prints both as JSON. */
 public final class ShortThreads {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final int BUFFER_BYTES = 100_000;
     private static long used;
+    private static long allocated;
+    private static volatile byte[] lastBuffer;
     private static volatile long sink;
 
     public static void main(String[] args) throws InterruptedException {
@@ -15,10 +18,11 @@ public final class ShortThreads {
             thread.start();
             thread.join();
         }
-        System.out.println("{\"cpu_ns\": " + used + "}");
+        System.out.println("{\"cpu_ns\": " + used + ", \"bytes\": " + allocated + "}");
     }
 
     private static void measured(long nanoseconds) {
+        lastBuffer = new byte[BUFFER_BYTES];
         long start = THREADS.getCurrentThreadCpuTime();
         long now = start;
         while (now - start < nanoseconds) {
@@ -28,5 +32,6 @@ public final class ShortThreads {
             now = THREADS.getCurrentThreadCpuTime();
         }
         used += now - start;
+        allocated += THREADS.getThreadAllocatedBytes(Thread.currentThread().getId());
     }
 }

@@ -12,7 +12,7 @@ import org.apache.spark.api.java.function.Function;
 
 /**
  * Two job groups at once, each with one stage of 6 s of CPU in one method, in turns on the same task threads; meanwhile the
- * driver's main thread is busy, and afterwards nobody is.
+ * driver's main thread is busy, and afterwards nobody is. Each task that hashes allocates 64 MiB first.
  *
  * <p>Loops count with a long: before JDK 10 one that counts with an int has no safepoint inside, and a profiler that walks stacks
  * at safepoints would see the caller.
@@ -22,6 +22,11 @@ public final class TwoGroups {
     private static final int TASKS = 12;
     private static final long TASK_CPU = 500_000_000L;
     private static final long DRIVER_CPU = 1_500_000_000L;
+    private static final int BUFFERS = 1024;
+    private static final int BUFFER_BYTES = 64 * 1024;
+
+    /** Keeps the compiler from doing without the buffers. */
+    private static volatile byte[] lastBuffer;
 
     public static void main(String[] arguments) throws Exception {
         JavaSparkContext context = new JavaSparkContext(new SparkConf().setAppName("two groups"));
@@ -52,6 +57,7 @@ public final class TwoGroups {
 
     private static String hash(int part) {
         long end = cpuTime() + TASK_CPU;
+        allocateBuffers();
         long hash = part;
         while (cpuTime() < end) {
             hash = hashRounds(hash);
@@ -66,6 +72,12 @@ public final class TwoGroups {
             primes += countPrimes(2_000);
         }
         return "count " + (primes > 0 ? part : -1);
+    }
+
+    static void allocateBuffers() {
+        for (long buffer = 0; buffer < BUFFERS; buffer++) {
+            lastBuffer = new byte[BUFFER_BYTES];
+        }
     }
 
     private static void planNextQuarter() {

@@ -146,6 +146,10 @@ impl Core {
                 effective: &resolution.effective,
             };
             say(&mut answer, Level::Announce, &start.line());
+            if !self.vm(&java).is_ok_and(|vm| vm.counts_allocations()) {
+                let message = "this JVM does not tell what its threads allocate (not HotSpot?): alloc_bytes of tasks stay 0";
+                say(&mut answer, Level::Info, message);
+            }
         }
         let running = profiled || (role == Role::Driver && resolution.settings.gather);
         answer.extend(["running".to_owned(), running.to_string()]);

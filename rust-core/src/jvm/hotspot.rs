@@ -6,8 +6,12 @@ use super::{events, FoundThread, MethodId, MethodInfo, RawFrame, ThreadRef, Thre
 use crate::facts;
 use crate::profile::ThreadState;
 use jni::strings::JNIStr;
-use jvmti_bindings::sys::jni::{jobject, jthread, JNIEnv, JNINativeInterface_, JavaVM, JavaVMAttachArgs};
+use jvmti_bindings::sys::jni::{
+    jfieldID, jobject, jthread, JNIEnv, JNINativeInterface_, JavaVM, JavaVMAttachArgs,
+};
 use jvmti_bindings::sys::jvmti::{self, jvmtiCapabilities, jvmtiEnv, jvmtiError, jvmtiInterface_1_};
+use once_cell::sync::OnceCell;
+use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ptr::null_mut;
@@ -37,6 +41,10 @@ pub struct Hotspot {
     jvmti: *mut jvmtiEnv,
     structs: Option<VmStructs>,
     feature: u32,
+    /// Where a JNIEnv lies in its JavaThread; the same in all of them.
+    env_offset: OnceCell<usize>,
+    /// Opened with the first look at another thread's memory. One looks at a time.
+    memory: Mutex<Option<KernelReader>>,
 }
 
 // SAFETY: JavaVM and JVMTI environments may be used from any attached thread (JVMTI specification,
@@ -73,7 +81,14 @@ impl Hotspot {
         if code != 0 || jvmti.is_null() {
             return Err(VmError::NoJvmti(code));
         }
-        Ok(Hotspot { java_vm, jvmti: jvmti.cast(), structs: VmStructs::read(), feature })
+        Ok(Hotspot {
+            java_vm,
+            jvmti: jvmti.cast(),
+            structs: VmStructs::read(),
+            feature,
+            env_offset: OnceCell::new(),
+            memory: Mutex::new(None),
+        })
     }
 
     fn notify(&self, event: u32, enable: bool) -> Result<(), VmError> {
@@ -114,6 +129,59 @@ impl Hotspot {
         let env = JNI_ENV.get();
         // SAFETY: set by `enter` on this thread and cleared by `leave`.
         (!env.is_null()).then(|| unsafe { (&**env, env) })
+    }
+
+    fn entered(&self, env: *mut std::ffi::c_void, attached_here: bool) {
+        JNI_ENV.set(env.cast());
+        ATTACHED_HERE.set(attached_here);
+        if self.env_offset.get().is_none() {
+            if let Some(offset) = self.learn_env_offset() {
+                let _ = self.env_offset.set(offset);
+            }
+        }
+    }
+
+    /// Learns where a JNIEnv lies in a JavaThread, from the calling thread's.
+    fn learn_env_offset(&self) -> Option<usize> {
+        let (jni, env) = self.jni()?;
+        let eetop = self.eetop()?;
+        let mut thread = null_mut();
+        // SAFETY: a thread that has entered; the local reference is dropped.
+        unsafe {
+            let get = self.table().GetCurrentThread?;
+            if get(self.jvmti, &mut thread) != jvmti::JVMTI_ERROR_NONE || thread.is_null() {
+                return None;
+            }
+            self.expect_locals(1);
+            let java_thread = (jni.GetLongField)(env, thread, eetop) as usize;
+            self.drop_local(thread);
+            (env as usize).checked_sub(java_thread).filter(|_| java_thread != 0)
+        }
+    }
+
+    /// The field of `java.lang.Thread` that holds the address of its JavaThread, in every release since 1.2.
+    fn eetop(&self) -> Option<jfieldID> {
+        let (jni, env) = self.jni()?;
+        // SAFETY: a thread that has entered; the local reference is dropped, and so is the exception.
+        unsafe {
+            let class = (jni.FindClass)(env, c"java/lang/Thread".as_ptr());
+            if class.is_null() {
+                (jni.ExceptionClear)(env);
+                return None;
+            }
+            let eetop = (jni.GetFieldID)(env, class, c"eetop".as_ptr(), c"J".as_ptr());
+            (jni.DeleteLocalRef)(env, class);
+            if eetop.is_null() {
+                (jni.ExceptionClear)(env);
+                return None;
+            }
+            Some(eetop)
+        }
+    }
+
+    /// The JavaThread of a JNIEnv; `None` for no JNIEnv.
+    fn java_thread(&self, jni_env: usize) -> Option<usize> {
+        jni_env.checked_sub(*self.env_offset.get()?).filter(|java_thread| *java_thread != 0)
     }
 
     /// Tells JNI that JVMTI has just made so many local references, which -Xcheck:jni counts.
@@ -280,8 +348,7 @@ impl Vm for Hotspot {
         let mut env: *mut std::ffi::c_void = null_mut();
         // SAFETY: the JVM's own pointer; writes our own variable.
         if unsafe { ((**self.java_vm).GetEnv)(self.java_vm, &mut env, JNI_VERSION) } == 0 {
-            JNI_ENV.set(env.cast());
-            ATTACHED_HERE.set(false);
+            self.entered(env, false);
             return Ok(());
         }
         let mut name = *b"glowplug-sampler\0";
@@ -294,8 +361,7 @@ impl Vm for Hotspot {
         if code != 0 || env.is_null() {
             return Err(VmError::NotAttached(code));
         }
-        JNI_ENV.set(env.cast());
-        ATTACHED_HERE.set(true);
+        self.entered(env, true);
         Ok(())
     }
 
@@ -315,42 +381,25 @@ impl Vm for Hotspot {
         // A listed thread may end and its JavaThread be freed while we look, so that memory is read
         // through the kernel. Reused memory belongs to a younger thread, whose id it then tells.
         let Some(memory) = KernelReader::open() else { return found };
-        // SAFETY: a thread that has entered; class and field exist in every release since 1.2; all
-        // local references are dropped.
+        let Some(eetop) = self.eetop() else { return found };
+        // SAFETY: a thread that has entered; all local references are dropped.
         unsafe {
-            let class = (jni.FindClass)(env, c"java/lang/Thread".as_ptr());
-            let eetop = (jni.GetFieldID)(env, class, c"eetop".as_ptr(), c"J".as_ptr());
-            (jni.DeleteLocalRef)(env, class);
-            if eetop.is_null() {
-                (jni.ExceptionClear)(env);
-                return found;
-            }
             let listed = call(self.table().GetAllThreads, |get| get(self.jvmti, &mut count, &mut threads));
             if listed != jvmti::JVMTI_ERROR_NONE {
                 return found;
             }
             self.expect_locals(count);
-            let own_tid = libc::syscall(libc::SYS_gettid) as i32;
-            let mut rows = Vec::with_capacity(count.max(0) as usize);
             for index in 0..count.max(0) as usize {
                 let thread = *threads.add(index);
                 let java_thread = (jni.GetLongField)(env, thread, eetop) as usize;
                 if let Some(tid) = structs.kernel_tid(&memory, java_thread) {
                     let reference = ThreadRef((jni.NewGlobalRef)(env, thread) as usize);
-                    rows.push((tid, java_thread, reference));
+                    let jni_env = self.env_offset.get().map_or(0, |offset| java_thread.wrapping_add(*offset));
+                    found.push(FoundThread { tid, jni_env, reference });
                 }
                 (jni.DeleteLocalRef)(env, thread);
             }
             self.deallocate(threads);
-            // A JNIEnv lies at the same offset in every JavaThread: our own tells it.
-            let offset = rows
-                .iter()
-                .find(|(tid, ..)| *tid == own_tid)
-                .map(|(_, java_thread, _)| (env as usize).wrapping_sub(*java_thread));
-            for (tid, java_thread, reference) in rows {
-                let jni_env = offset.map_or(0, |offset| java_thread.wrapping_add(offset));
-                found.push(FoundThread { tid, jni_env, reference });
-            }
         }
         found
     }
@@ -459,6 +508,27 @@ impl Vm for Hotspot {
         check("SetHeapSamplingInterval", unsafe {
             call(self.table().SetHeapSamplingInterval, |set| set(self.jvmti, interval))
         })
+    }
+
+    fn counts_allocations(&self) -> bool {
+        self.structs.as_ref().is_some_and(|structs| structs.allocations.is_some())
+    }
+
+    fn allocated_bytes(&self, jni_env: usize) -> Option<u64> {
+        let fields = self.structs.as_ref()?.allocations?;
+        let java_thread = self.java_thread(jni_env)?;
+        let mut memory = self.memory.lock();
+        if memory.is_none() {
+            *memory = KernelReader::open();
+        }
+        fields.of(memory.as_ref()?, java_thread)
+    }
+
+    fn own_allocated_bytes(&self, jni_env: usize) -> Option<u64> {
+        let fields = self.structs.as_ref()?.allocations?;
+        let java_thread = self.java_thread(jni_env)?;
+        // SAFETY: the caller's promise: this is the calling thread's JNIEnv, which lies in its JavaThread.
+        Some(unsafe { fields.of_current(java_thread) })
     }
 }
 

@@ -73,7 +73,7 @@ pub fn line_at(lines: &[(i32, u32)], bci: i32) -> u32 {
     }
 }
 
-/// What the engines need of a JVM. All calls come from the sampler thread.
+/// What the engines need of a JVM. All calls come from the sampler thread, but where it says otherwise.
 pub trait Vm {
     /// Makes the calling thread known to the JVM; every other call comes after it, on that thread.
     ///
@@ -130,4 +130,14 @@ pub trait Vm {
     /// # Errors
     /// [`VmError::Refused`] if sampling was not started.
     fn set_allocation_interval(&self, interval: u64) -> Result<(), VmError>;
+
+    /// True if this JVM tells what each thread has allocated.
+    fn counts_allocations(&self) -> bool;
+
+    /// Bytes that the thread with this JNIEnv has allocated in its life; `None` where that cannot be known, or the
+    /// thread is gone. Who asks makes sure that it was not gone meanwhile, with another one in its place.
+    fn allocated_bytes(&self, jni_env: usize) -> Option<u64>;
+
+    /// The same for the calling thread, whose own JNIEnv it is; from any thread.
+    fn own_allocated_bytes(&self, jni_env: usize) -> Option<u64>;
 }

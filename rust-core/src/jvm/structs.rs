@@ -17,7 +17,18 @@ pub(crate) struct VmStructs {
     pub(crate) thread_id: usize,
     /// Where the JVM keeps the code that it makes; empty before 9, which has no such entry.
     pub(crate) code: Range<usize>,
+    /// Where a thread counts what it allocates.
+    pub(crate) allocations: Option<AllocationFields>,
     flags: Option<FlagTable>,
+}
+
+/// Offsets in a `Thread` of what `Thread::cooked_allocated_bytes` adds up, the same in every release from 8 to 25:
+/// the bytes of all that lies outside the present TLAB, and how far that is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AllocationFields {
+    bytes: usize,
+    tlab_start: usize,
+    tlab_top: usize,
 }
 
 #[derive(Debug)]
@@ -61,6 +72,7 @@ impl VmStructs {
         let mut os_thread = None;
         let mut thread_id = None;
         let mut code = 0..0;
+        let (mut allocated_bytes, mut tlab, mut tlab_start, mut tlab_top) = (None, None, None, None);
         let mut flags_at = None;
         let mut flag_count = None;
         let mut flag_name = None;
@@ -73,6 +85,14 @@ impl VmStructs {
                 // In JavaThread up to 24, in Thread from 25 on.
                 ("JavaThread" | "Thread", "_osthread") => os_thread = Some(entry.number(columns.offset)),
                 ("OSThread", "_thread_id") => thread_id = Some(entry.number(columns.offset)),
+                ("Thread", "_allocated_bytes") => {
+                    allocated_bytes = Some(entry.number(columns.offset) as usize)
+                }
+                ("Thread", "_tlab") => tlab = Some(entry.number(columns.offset) as usize),
+                ("ThreadLocalAllocBuffer", "_start") => {
+                    tlab_start = Some(entry.number(columns.offset) as usize)
+                }
+                ("ThreadLocalAllocBuffer", "_top") => tlab_top = Some(entry.number(columns.offset) as usize),
                 // SAFETY: both are static `address` variables of libjvm.
                 ("CodeCache", "_low_bound") => code.start = unsafe { entry.static_word(columns.address) },
                 // SAFETY: as above.
@@ -107,7 +127,14 @@ impl VmStructs {
             }
             _ => None,
         };
-        Some(VmStructs { os_thread: os_thread? as usize, thread_id: thread_id? as usize, code, flags })
+        let allocations = match (allocated_bytes, tlab, tlab_start, tlab_top) {
+            (Some(bytes), Some(tlab), Some(start), Some(top)) => {
+                Some(AllocationFields { bytes, tlab_start: tlab + start, tlab_top: tlab + top })
+            }
+            _ => None,
+        };
+        let (os_thread, thread_id) = (os_thread? as usize, thread_id? as usize);
+        Some(VmStructs { os_thread, thread_id, code, allocations, flags })
     }
 
     /// Kernel id of the thread whose `JavaThread` is at `java_thread`; `None` if it has none now.
@@ -141,6 +168,70 @@ impl VmStructs {
     }
 }
 
+impl AllocationFields {
+    /// Longest piece of a `Thread` that is read at once; 76 to 136 bytes from 8 to 25.
+    const LONGEST: usize = 1024;
+
+    /// Bytes that the thread at `java_thread` has allocated in its life; it may be running, or gone. `None` where there
+    /// is no such memory, or the thread was changing its TLAB.
+    pub(crate) fn of(&self, memory: &KernelReader, java_thread: usize) -> Option<u64> {
+        let before = self.read(memory, java_thread)?;
+        // The words are not read at once: between two of them the thread may have taken a new TLAB, anywhere in the heap.
+        let after = self.read(memory, java_thread)?;
+        before.is_of_one_tlab(after).then(|| after.sum())
+    }
+
+    /// Bytes that the calling thread has allocated in its life.
+    ///
+    /// # Safety
+    /// `java_thread` is the calling thread's own `JavaThread`.
+    pub(crate) unsafe fn of_current(&self, java_thread: usize) -> u64 {
+        // SAFETY: the caller's promise: the object lives, its table names these fields, and nobody else writes them
+        // outside of a safepoint.
+        let word = |offset: usize| unsafe { ((java_thread + offset) as *const u64).read_volatile() };
+        let allocated = Allocated {
+            bytes: word(self.bytes),
+            tlab_start: word(self.tlab_start),
+            tlab_top: word(self.tlab_top),
+        };
+        allocated.sum()
+    }
+
+    fn read(&self, memory: &KernelReader, java_thread: usize) -> Option<Allocated> {
+        let first = self.bytes.min(self.tlab_start).min(self.tlab_top);
+        let end = self.bytes.max(self.tlab_start).max(self.tlab_top) + size_of::<u64>();
+        let mut piece = [0_u8; AllocationFields::LONGEST];
+        let piece = piece.get_mut(..end - first)?;
+        memory.read(java_thread.checked_add(first)?, piece).then_some(())?;
+        let word = |offset: usize| piece[offset - first..].first_chunk().copied().map(u64::from_ne_bytes);
+        Some(Allocated {
+            bytes: word(self.bytes)?,
+            tlab_start: word(self.tlab_start)?,
+            tlab_top: word(self.tlab_top)?,
+        })
+    }
+}
+
+/// A thread's count, and its present TLAB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Allocated {
+    bytes: u64,
+    tlab_start: u64,
+    tlab_top: u64,
+}
+
+impl Allocated {
+    /// True if all of both was read while the thread had one and the same TLAB: a thread that gives one up counts it.
+    fn is_of_one_tlab(self, after: Allocated) -> bool {
+        self.bytes == after.bytes && self.tlab_start == after.tlab_start && self.tlab_top <= after.tlab_top
+    }
+
+    fn sum(self) -> u64 {
+        let used = self.tlab_top.checked_sub(self.tlab_start).filter(|_| self.tlab_start != 0);
+        self.bytes.saturating_add(used.unwrap_or(0))
+    }
+}
+
 /// Reads this process's memory through a pipe: the kernel answers EFAULT where we would crash.
 /// (`process_vm_readv` does the same but is refused in many containers.)
 pub(crate) struct KernelReader {
@@ -157,19 +248,21 @@ impl KernelReader {
     }
 
     fn word(&self, address: usize) -> Option<usize> {
-        const WORD: usize = size_of::<usize>();
-        let mut word = 0_usize;
-        // SAFETY: the kernel checks the source address; the target is our own variable. The pipe is
-        // empty before and after, and takes a word whole.
+        let mut word = [0; size_of::<usize>()];
+        self.read(address, &mut word).then_some(usize::from_ne_bytes(word))
+    }
+
+    /// Fills `target`, of at most 4096 bytes, from `address`; false if not all of it is there.
+    fn read(&self, address: usize, target: &mut [u8]) -> bool {
+        // SAFETY: the kernel checks the source address; the target is our own. The pipe is empty before and
+        // after, and takes so much whole.
         unsafe {
-            let written = libc::write(self.to, address as *const c_void, WORD);
-            if written != WORD as isize {
-                if written > 0 {
-                    libc::read(self.from, (&raw mut word).cast(), written as usize);
-                }
-                return None;
+            let written = libc::write(self.to, address as *const c_void, target.len());
+            if written <= 0 {
+                return false;
             }
-            (libc::read(self.from, (&raw mut word).cast(), WORD) == WORD as isize).then_some(word)
+            let read = libc::read(self.from, target.as_mut_ptr().cast(), written as usize);
+            read == written && written as usize == target.len()
         }
     }
 }
@@ -282,5 +375,55 @@ mod tests {
         assert_eq!(memory.word(&raw const here as usize), Some(here));
         assert_eq!(memory.word(16), None);
         assert_eq!(memory.word(&raw const here as usize), Some(here), "still in step after a fault");
+    }
+
+    #[test]
+    fn what_is_only_partly_there_is_not_read_and_leaves_the_pipe_empty() {
+        let memory = KernelReader::open().expect("a pipe");
+        // SAFETY: two pages of ours, of which the second is taken away.
+        let end = unsafe {
+            let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+            let (access, kind) =
+                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            let pages = libc::mmap(std::ptr::null_mut(), 2 * page, access, kind, -1, 0);
+            assert_ne!(pages, libc::MAP_FAILED);
+            libc::munmap(pages.byte_add(page), page);
+            pages as usize + page
+        };
+        let mut target = [0; 24];
+        assert!(memory.read(end - 24, &mut target));
+        assert!(!memory.read(end - 16, &mut target));
+        assert_eq!(memory.word(&raw const end as usize), Some(end), "still in step");
+    }
+
+    #[test]
+    fn a_thread_has_allocated_what_it_counted_and_what_it_used_of_its_buffer() {
+        let fields = AllocationFields { bytes: 24, tlab_start: 8, tlab_top: 16 };
+        let memory = KernelReader::open().expect("a pipe");
+        let both = |thread: [u64; 4]| {
+            let at = &raw const thread as usize;
+            // SAFETY: the array is what `fields` describes.
+            let own = unsafe { fields.of_current(at) };
+            assert_eq!(fields.of(&memory, at), Some(own));
+            own
+        };
+        assert_eq!(both([7, 0x1000, 0x1800, 500]), 500 + 0x800);
+        assert_eq!(both([7, 0, 0, 500]), 500, "no buffer");
+        assert_eq!(both([7, 0, 0x1800, 500]), 500, "the buffer is being given up");
+        assert_eq!(both([7, 0x1800, 0x1000, 500]), 500, "and a new one taken");
+        assert_eq!(fields.of(&memory, 0), None);
+    }
+
+    #[test]
+    fn what_was_read_while_a_thread_changed_its_buffer_is_not_believed() {
+        let before = Allocated { bytes: 500, tlab_start: 0x1000, tlab_top: 0x1800 };
+        assert!(before.is_of_one_tlab(before));
+        assert!(before.is_of_one_tlab(Allocated { tlab_top: 0x1810, ..before }), "it allocates meanwhile");
+        let counted = Allocated { bytes: 500 + 0x800, ..before };
+        assert!(!before.is_of_one_tlab(counted), "counted, and not given up yet");
+        let mixed = Allocated { tlab_top: 0x9010, ..counted };
+        let fresh = Allocated { tlab_start: 0x9000, ..mixed };
+        assert!(!mixed.is_of_one_tlab(fresh), "the end of the new one with the start of the old one");
+        assert!(!counted.is_of_one_tlab(Allocated { tlab_start: 0, tlab_top: 0, ..counted }));
     }
 }

@@ -102,7 +102,7 @@ pub(super) fn read_record(words: &[u64]) -> Option<RawStack> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::registry::current_tid;
+    use crate::sample::registry::{current_tid, Used};
 
     #[test]
     fn a_small_object_stands_for_the_interval_and_a_large_one_for_itself() {
@@ -142,6 +142,6 @@ mod tests {
                 RawFrame { method: MethodId(0xdef), bci: -1 }
             ])
         );
-        registry.dismiss(current_tid(), 0);
+        registry.dismiss(current_tid(), Used::default());
     }
 }

@@ -35,6 +35,8 @@ pub struct ThreadRecord {
     own: AtomicBool,
     /// CPU nanoseconds at the end of a thread that had no timer.
     final_cpu: AtomicU64,
+    /// Bytes that the thread had allocated at its end, 0 where nobody counts them.
+    final_allocated: AtomicU64,
 }
 
 impl ThreadRecord {
@@ -99,7 +101,10 @@ impl ThreadRecord {
         Ended {
             slot,
             reference: Some(ThreadRef(self.reference.swap(0, Ordering::AcqRel))).filter(|taken| taken.0 != 0),
-            cpu: self.final_cpu.load(Ordering::Relaxed),
+            used: Used {
+                cpu: self.final_cpu.load(Ordering::Relaxed),
+                allocated: self.final_allocated.load(Ordering::Relaxed),
+            },
         }
     }
 
@@ -115,8 +120,17 @@ pub struct Ended {
     pub slot: Slot,
     /// The reference to it, which is to be released.
     pub reference: Option<ThreadRef>,
-    /// CPU nanoseconds that it had used, 0 if a timer sampled it.
+    /// What it had used; no CPU if a timer sampled it.
+    pub used: Used,
+}
+
+/// What a thread has used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Used {
+    /// CPU nanoseconds.
     pub cpu: u64,
+    /// Bytes that it has allocated.
+    pub allocated: u64,
 }
 
 /// Labels, and how often they had changed.
@@ -204,16 +218,17 @@ impl Registry {
         Some(slot)
     }
 
-    /// Ends a thread's hold of its slot; returns the record so that the caller deletes the timer. `cpu` is
-    /// what the thread's clock says at its end.
-    pub fn dismiss(&self, tid: i32, cpu: u64) -> Option<&ThreadRecord> {
+    /// Ends a thread's hold of its slot; returns the record so that the caller deletes the timer. `used` is
+    /// what the thread's clock and counter say at its end.
+    pub fn dismiss(&self, tid: i32, used: Used) -> Option<&ThreadRecord> {
         let mut book = self.book.lock();
         let slot = book.by_tid.remove(&tid)?;
         let record = self.record(slot)?;
         // First of all: a handler that still comes must not use an environment that is going away.
         record.jni_env.store(0, Ordering::Release);
         record.generation.fetch_add(1, Ordering::AcqRel);
-        record.final_cpu.store(if record.has_timer() { 0 } else { cpu }, Ordering::Relaxed);
+        record.final_cpu.store(if record.has_timer() { 0 } else { used.cpu }, Ordering::Relaxed);
+        record.final_allocated.store(used.allocated, Ordering::Relaxed);
         book.ended.push(slot);
         Some(record)
     }
@@ -328,12 +343,13 @@ mod tests {
         let first = registry.enroll(101, 0x10, THREAD).expect("a slot");
         assert_eq!(registry.enroll(101, 0x10, ThreadRef(9)), Err(ThreadRef(9)), "the same thread");
         let generation = registry.record(first).expect("record").generation();
-        registry.dismiss(101, 5_000).expect("it was there");
+        let used = Used { cpu: 5_000, allocated: 64 };
+        registry.dismiss(101, used).expect("it was there");
         let second = registry.enroll(102, 0x20, THREAD).expect("a slot");
         assert_ne!(second, first);
         assert_eq!(registry.take_ended(), []);
         assert_eq!(registry.enroll(103, 0x30, THREAD), Ok(Slot(2)), "its samples may still be in the ring");
-        assert_eq!(registry.take_ended(), [Ended { slot: first, reference: Some(THREAD), cpu: 5_000 }]);
+        assert_eq!(registry.take_ended(), [Ended { slot: first, reference: Some(THREAD), used }]);
         assert_eq!(registry.take_ended(), []);
         assert_eq!(registry.enroll(104, 0x40, THREAD), Ok(first));
         assert_eq!(registry.record(first).expect("record").generation(), generation + 2);
@@ -348,7 +364,7 @@ mod tests {
         assert_eq!(registry.label_current(TaskLabelId(7)), Some(TaskLabelId(0)));
         assert_eq!(registry.record(slot).expect("record").label(), TaskLabelId(7));
         assert_eq!(registry.label_current(TaskLabelId(0)), Some(TaskLabelId(7)));
-        registry.dismiss(current_tid(), 0);
+        registry.dismiss(current_tid(), Used::default());
         assert_eq!(registry.label_current(TaskLabelId(9)), None);
     }
 

@@ -4,11 +4,11 @@
 //! were: it costs one clock read, and a thread that rests for long not even that each time. One that
 //! had a core all the time is where its CPU samples saw it, and is not held up. The others are asked
 //! for their stack. Wall time is charged to what a thread did at the end of the time that passed; CPU
-//! time likewise, for threads that have no timer. Labels go with the stack: where they change while it
+//! time likewise, for threads that have no timer, and on old JVMs what they have allocated. Labels go with the stack: where they change while it
 //! is taken, the thread is looked at again next time and charged with what it did before.
 
 use super::clock::Clock;
-use super::registry::{LabelMark, Registry, Slot};
+use super::registry::{LabelMark, Registry, Slot, ThreadRecord, Used};
 use super::TaskLabelId;
 use crate::jvm::{ThreadRef, ThreadStack, Vm};
 
@@ -29,6 +29,9 @@ pub trait SweepSink {
 
     /// The thread spent `nanoseconds` of CPU where it is now.
     fn cpu(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64);
+
+    /// The thread has allocated `bytes` on its way to where it is now.
+    fn allocated(&mut self, slot: Slot, label: TaskLabelId, bytes: u64);
 }
 
 /// What a sweep is to look for.
@@ -38,6 +41,8 @@ pub struct SweepPlan {
     pub wall: bool,
     /// Charge CPU time of threads without a timer.
     pub cpu: bool,
+    /// Charge what threads have allocated, by their own counters.
+    pub allocations: bool,
     /// Most frames of a stack.
     pub depth: usize,
 }
@@ -91,7 +96,7 @@ struct Look {
 /// What a thread is charged with.
 struct Charge {
     slot: Slot,
-    used: u64,
+    used: Used,
     elapsed: u64,
     timerless: bool,
 }
@@ -99,6 +104,8 @@ struct Charge {
 #[derive(Debug)]
 struct Seen {
     cpu: u64,
+    /// Bytes that are charged already; `None` while they are not counted.
+    allocated: Option<u64>,
     /// Until when wall time is charged, monotonic nanoseconds.
     charged: u64,
     /// Looks in a row at which the thread had not run.
@@ -118,6 +125,14 @@ impl Seen {
         let turn = round.wrapping_add(slot.0) % RESTING_LOOKS == 0;
         self.still >= STILL && label == TaskLabelId(0) && !self.look_again && !turn
     }
+
+    /// Bytes to be charged, where the counter says `now`; all of them if the thread was `born` since the last sweep. The
+    /// counter of a thread that runs may for a moment be ahead, never for long: so it is what it was at most.
+    fn count(&mut self, now: u64, born: bool) -> u64 {
+        let before = self.allocated.or(born.then_some(0));
+        self.allocated = Some(now.max(before.unwrap_or(0)));
+        before.map_or(0, |before| now.saturating_sub(before))
+    }
 }
 
 impl Sweeper {
@@ -126,15 +141,24 @@ impl Sweeper {
         Sweeper { excluded, ..Sweeper::default() }
     }
 
-    /// Forgets threads that have ended and gives their references back. With each comes the CPU that a
-    /// thread without timer used after it was looked at last.
-    pub fn forget_ended(&mut self, vm: &dyn Vm, registry: &Registry, mut each: impl FnMut(Slot, u64)) {
+    /// Forgets threads that have ended and gives their references back. With each comes what it allocated, and
+    /// the CPU that one without timer used, after it was looked at last.
+    pub fn forget_ended(&mut self, vm: &dyn Vm, registry: &Registry, mut each: impl FnMut(Slot, Used)) {
         for reference in registry.take_abandoned() {
             vm.release(reference);
         }
         for ended in registry.take_ended() {
             let seen = self.threads.get_mut(ended.slot.0 as usize).and_then(Option::take);
-            each(ended.slot, ended.cpu.saturating_sub(seen.map_or(0, |seen| seen.cpu)));
+            let cpu = seen.as_ref().map_or(0, |seen| seen.cpu);
+            // Before the first sweep nobody knows what it had allocated when we came.
+            let allocated = seen.map_or(self.last.map(|_| 0), |seen| seen.allocated);
+            each(
+                ended.slot,
+                Used {
+                    cpu: ended.used.cpu.saturating_sub(cpu),
+                    allocated: allocated.map_or(0, |before| ended.used.allocated.saturating_sub(before)),
+                },
+            );
             if let Some(reference) = ended.reference {
                 vm.release(reference);
             }
@@ -187,6 +211,9 @@ impl Sweeper {
             // A thread that was never seen is charged from its beginning only if we were there.
             let before = seen.map_or(if elapsed == 0 { cpu } else { 0 }, |seen| seen.cpu);
             let used = cpu.saturating_sub(before);
+            // A thread that has not run has allocated nothing.
+            let counter =
+                (plan.allocations && (is_new || used > 0)).then(|| allocated_by(vm, record)).flatten();
             if is_new || used > 0 || look_at_all || look_again {
                 self.refresh_name(process, slot, reference, cpu, sink);
                 let had_a_core = record.has_timer() && used > 0 && used >= elapsed / 100 * HAD_A_CORE;
@@ -198,9 +225,14 @@ impl Sweeper {
             if let Some(seen) = self.threads[index].as_mut() {
                 seen.still = if used > 0 { 0 } else { seen.still.saturating_add(1) };
                 (seen.cpu, seen.charged) = (cpu, now);
+                let allocated = counter.map_or(0, |now| seen.count(now, is_new && elapsed > 0));
+                if !plan.allocations {
+                    seen.allocated = None;
+                }
                 if record.is_own() {
                     continue;
                 }
+                let used = Used { cpu: used, allocated };
                 charge.push(Charge { slot, used, elapsed, timerless: !record.has_timer() });
             }
         }
@@ -211,8 +243,11 @@ impl Sweeper {
         }
         for Charge { slot, used, elapsed, timerless } in charge {
             let Some(seen) = &self.threads[slot.0 as usize] else { continue };
-            if plan.cpu && timerless && used > 0 {
-                sink.cpu(slot, seen.label, used);
+            if plan.cpu && timerless && used.cpu > 0 {
+                sink.cpu(slot, seen.label, used.cpu);
+            }
+            if used.allocated > 0 {
+                sink.allocated(slot, seen.label, used.allocated);
             }
             if plan.wall && !seen.excluded && elapsed > 0 {
                 sink.wall(slot, seen.label, elapsed);
@@ -268,9 +303,17 @@ impl Sweeper {
         let excluded = self.excluded.contains(&name);
         let before = seen.take();
         let (label, look_again) = before.as_ref().map_or_else(Default::default, |s| (s.label, s.look_again));
+        let allocated = before.as_ref().and_then(|seen| seen.allocated);
         let (charged, still) = before.map_or((now, 0), |seen| (seen.charged, seen.still));
-        *seen = Some(Seen { cpu, charged, still, named: now, name, excluded, label, look_again });
+        *seen = Some(Seen { cpu, allocated, charged, still, named: now, name, excluded, label, look_again });
     }
+}
+
+/// What the thread's counter says; `None` if the thread was ending meanwhile, for then it may be that of another one.
+fn allocated_by(vm: &dyn Vm, record: &ThreadRecord) -> Option<u64> {
+    let generation = record.generation();
+    let allocated = vm.allocated_bytes(record.jni_env())?;
+    (record.generation() == generation).then_some(allocated)
 }
 
 #[cfg(test)]
@@ -285,6 +328,9 @@ mod tests {
     struct Script {
         now: u64,
         cpu: BTreeMap<i32, u64>,
+        allocated: BTreeMap<usize, u64>,
+        counters_read: Vec<usize>,
+        ends_when_read: Option<(&'static Registry, i32)>,
         asked: Vec<usize>,
         read: Vec<i32>,
     }
@@ -362,6 +408,20 @@ mod tests {
         fn set_allocation_interval(&self, _: u64) -> Result<(), VmError> {
             Ok(())
         }
+        fn counts_allocations(&self) -> bool {
+            true
+        }
+        fn allocated_bytes(&self, jni_env: usize) -> Option<u64> {
+            let mut script = self.0.lock();
+            script.counters_read.push(jni_env);
+            if let Some((registry, tid)) = script.ends_when_read.take() {
+                registry.dismiss(tid, Used { cpu: 0, allocated: 90 });
+            }
+            script.allocated.get(&jni_env).copied()
+        }
+        fn own_allocated_bytes(&self, _: usize) -> Option<u64> {
+            None
+        }
     }
 
     #[derive(Default)]
@@ -370,6 +430,7 @@ mod tests {
         labels: Vec<u32>,
         wall: BTreeMap<u32, u64>,
         cpu: BTreeMap<u32, u64>,
+        allocated: Vec<(u32, u64)>,
         names: Vec<String>,
         sampled: Vec<u32>,
     }
@@ -392,9 +453,13 @@ mod tests {
         fn cpu(&mut self, slot: Slot, _: TaskLabelId, nanoseconds: u64) {
             *self.cpu.entry(slot.0).or_default() += nanoseconds;
         }
+        fn allocated(&mut self, slot: Slot, _: TaskLabelId, bytes: u64) {
+            self.allocated.push((slot.0, bytes));
+        }
     }
 
-    const PLAN: SweepPlan = SweepPlan { wall: true, cpu: true, depth: 64 };
+    const PLAN: SweepPlan = SweepPlan { wall: true, cpu: true, allocations: false, depth: 64 };
+    const COUNTING: SweepPlan = SweepPlan { allocations: true, ..PLAN };
 
     #[test]
     fn only_threads_that_ran_are_asked_and_all_are_charged() {
@@ -501,12 +566,12 @@ mod tests {
         registry.record(timed).expect("record").set_timer(7, 10_000_000);
         registry.enroll(54, 1, ThreadRef(54)).expect("a slot");
         for (tid, cpu) in [(51, 130), (53, 40), (54, 50)] {
-            registry.dismiss(tid, cpu);
+            registry.dismiss(tid, Used { cpu, allocated: 0 });
         }
         let mut ended = Vec::new();
-        sweeper.forget_ended(&machine, &registry, |slot, cpu| ended.push((slot.0, cpu)));
+        sweeper.forget_ended(&machine, &registry, |slot, used| ended.push((slot.0, used.cpu)));
         assert_eq!(ended, [], "their samples may still come");
-        sweeper.forget_ended(&machine, &registry, |slot, cpu| ended.push((slot.0, cpu)));
+        sweeper.forget_ended(&machine, &registry, |slot, used| ended.push((slot.0, used.cpu)));
         assert_eq!(ended, [(0, 30), (2, 0), (3, 50)]);
     }
 
@@ -555,5 +620,133 @@ mod tests {
         machine.0.lock().now = 50_000_001;
         sweeper.sweep(Process { vm: &machine, clock: &machine, registry: &registry }, PLAN, &mut sums);
         assert_eq!(sums.cpu, BTreeMap::from([(0, 9_000_000)]));
+    }
+
+    /// Threads 61, 62, … with the JNIEnv 610, 620, …
+    struct Counting {
+        machine: Machine,
+        registry: &'static Registry,
+        sweeper: Sweeper,
+        sums: Sums,
+    }
+
+    impl Counting {
+        fn new() -> Counting {
+            let registry: &'static Registry = Box::leak(Box::default());
+            Counting {
+                machine: Machine::default(),
+                registry,
+                sweeper: Sweeper::new(Vec::new()),
+                sums: Sums::default(),
+            }
+        }
+
+        fn enroll(&self, tid: i32) {
+            self.registry.enroll(tid, tid as usize * 10, ThreadRef(tid as usize)).expect("a slot");
+            self.machine.0.lock().cpu.insert(tid, 0);
+        }
+
+        /// The thread runs and its counter comes to `allocated`.
+        fn run(&self, tid: i32, allocated: u64) {
+            let mut script = self.machine.0.lock();
+            *script.cpu.get_mut(&tid).expect("known") += 1_000;
+            script.allocated.insert(tid as usize * 10, allocated);
+        }
+
+        /// What is charged, by slot.
+        fn sweep(&mut self, plan: SweepPlan) -> Vec<(u32, u64)> {
+            self.machine.0.lock().now += 10_000_000;
+            self.machine.0.lock().counters_read.clear();
+            let process = Process { vm: &self.machine, clock: &self.machine, registry: self.registry };
+            self.sweeper.sweep(process, plan, &mut self.sums);
+            std::mem::take(&mut self.sums.allocated)
+        }
+
+        fn ended(&mut self) -> Vec<(u32, u64)> {
+            let mut ended = Vec::new();
+            for _ in 0..2 {
+                let each = |slot: Slot, used: Used| ended.push((slot.0, used.allocated));
+                self.sweeper.forget_ended(&self.machine, self.registry, each);
+            }
+            ended
+        }
+    }
+
+    #[test]
+    fn what_a_thread_allocates_between_two_looks_is_charged_at_the_second() {
+        let mut counting = Counting::new();
+        counting.enroll(61);
+        counting.enroll(62);
+        counting.run(61, 1_000);
+        counting.run(62, 2_000);
+        assert_eq!(counting.sweep(COUNTING), [], "that was before we came");
+        counting.run(61, 1_300);
+        assert_eq!(counting.sweep(COUNTING), [(0, 300)]);
+        assert_eq!(counting.machine.0.lock().counters_read, [610], "who has not run is not even asked");
+        counting.run(61, 1_300);
+        counting.run(62, 2_064);
+        assert_eq!(counting.sweep(COUNTING), [(1, 64)]);
+        counting.enroll(63);
+        counting.run(63, 512);
+        assert_eq!(counting.sweep(COUNTING), [(2, 512)], "a new thread's from its beginning");
+    }
+
+    #[test]
+    fn a_counter_that_was_ahead_for_a_moment_is_not_charged_twice() {
+        let mut counting = Counting::new();
+        counting.enroll(61);
+        counting.run(61, 1_000);
+        counting.sweep(COUNTING);
+        let charged: Vec<_> = [1_800, 1_400, 1_700, 1_900]
+            .into_iter()
+            .map(|counter| {
+                counting.run(61, counter);
+                counting.sweep(COUNTING).iter().map(|(_, bytes)| bytes).sum::<u64>()
+            })
+            .collect();
+        assert_eq!(charged, [800, 0, 0, 100]);
+    }
+
+    #[test]
+    fn a_thread_that_ends_leaves_the_bytes_that_no_sweep_saw() {
+        let mut counting = Counting::new();
+        counting.enroll(61);
+        counting.registry.dismiss(61, Used { cpu: 0, allocated: 7_000 });
+        assert_eq!(counting.ended(), [(0, 0)], "nobody knows what was before the first sweep");
+        counting.enroll(62);
+        counting.run(62, 100);
+        counting.sweep(COUNTING);
+        counting.enroll(63);
+        for (tid, allocated) in [(62, 130), (63, 50)] {
+            counting.registry.dismiss(tid, Used { cpu: 0, allocated });
+        }
+        assert_eq!(counting.ended(), [(0, 30), (1, 50)], "63 was never seen");
+    }
+
+    #[test]
+    fn a_thread_that_ends_while_its_counter_is_read_is_charged_at_its_end_alone() {
+        let mut counting = Counting::new();
+        counting.enroll(61);
+        counting.run(61, 60);
+        counting.sweep(COUNTING);
+        counting.run(61, 1 << 40);
+        counting.machine.0.lock().ends_when_read = Some((counting.registry, 61));
+        assert_eq!(counting.sweep(COUNTING), [], "it may be another one's counter by now");
+        assert_eq!(counting.ended(), [(0, 30)]);
+    }
+
+    #[test]
+    fn what_is_allocated_while_the_engine_is_off_is_not_charged_later() {
+        let mut counting = Counting::new();
+        counting.enroll(61);
+        counting.run(61, 100);
+        counting.sweep(COUNTING);
+        counting.run(61, 200);
+        assert_eq!(counting.sweep(PLAN), []);
+        assert_eq!(counting.machine.0.lock().counters_read, [0_usize; 0]);
+        counting.run(61, 300);
+        assert_eq!(counting.sweep(COUNTING), [], "the first look only reads");
+        counting.run(61, 340);
+        assert_eq!(counting.sweep(COUNTING), [(0, 40)]);
     }
 }

@@ -8,7 +8,7 @@ use crate::profile::{
     Cells, Dictionary, Engine, Frame, FrameId, LabelKey, LabelSetId, Lost, LostCause, NameId, NodeId,
     Profile, ThreadState, ValueType, Values,
 };
-use crate::sample::registry::{Registry, Slot};
+use crate::sample::registry::{Registry, Slot, Used};
 use crate::sample::runtime::RuntimeCpu;
 use crate::sample::sweep::SweepSink;
 use crate::sample::{Frames, RawStack, TaskLabelId, Weight};
@@ -107,18 +107,20 @@ impl Collector {
         self.profile.cells.add(node, set, &values);
     }
 
-    /// The thread in this slot has ended; `cpu` is what it used unseen.
-    pub(crate) fn forget(&mut self, slot: Slot, cpu: u64) {
+    /// The thread in this slot has ended; `unseen` is what it used after it was looked at last.
+    pub(crate) fn forget(&mut self, slot: Slot, unseen: Used) {
         self.thread(slot);
         self.flush_wall(slot.0 as usize);
-        if cpu > 0 {
+        if unseen != Used::default() {
             // Where it was last, if it was ever seen; short threads never are.
             let node = self.thread(slot).node;
             let node = node.unwrap_or_else(|| self.root("[unknown]"));
             let thread = self.thread(slot);
             let (name, label) = (thread.name.unwrap_or_default(), thread.label);
             let set = self.label_set_of(label, name, None);
-            self.profile.cells.add(node, set, &Values::of(ValueType::Cpu, cpu));
+            let mut values = Values::of(ValueType::Cpu, unseen.cpu);
+            values.add(&Values::of(ValueType::AllocSpace, unseen.allocated));
+            self.profile.cells.add(node, set, &values);
         }
         *self.thread(slot) = Thread::default();
     }
@@ -370,17 +372,26 @@ impl SweepSink for Collector {
     }
 
     fn cpu(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64) {
-        self.samples[Engine::Cpu as usize] += 1;
+        self.charge(slot, label, Engine::Cpu, Values::cpu(1, nanoseconds));
+    }
+
+    fn allocated(&mut self, slot: Slot, label: TaskLabelId, bytes: u64) {
+        self.charge(slot, label, Engine::Alloc, Values::of(ValueType::AllocSpace, bytes));
+    }
+}
+
+impl Collector {
+    /// Adds one sample of a sweep where the thread is now.
+    fn charge(&mut self, slot: Slot, label: TaskLabelId, engine: Engine, values: Values) {
+        self.samples[engine as usize] += 1;
         let node = match self.thread(slot).node {
             Some(node) => node,
             None => self.root("[unknown]"),
         };
         let set = self.label_set(slot, label, None);
-        self.profile.cells.add(node, set, &Values::cpu(1, nanoseconds));
+        self.profile.cells.add(node, set, &values);
     }
-}
 
-impl Collector {
     fn waits_for_work(&mut self, node: NodeId, stack: &ThreadStack) -> bool {
         // The JVM's own waits (the reference handler's, say) are RUNNABLE to JVMTI.
         if stack.state == ThreadState::Blocked {

@@ -7,8 +7,9 @@ use crate::profile::Warning;
 use crate::sample::alloc::AllocationSampler;
 use crate::sample::clock;
 use crate::sample::cpu::{self, CpuTimers, TimerError};
-use crate::sample::registry::{current_tid, Registry};
+use crate::sample::registry::{current_tid, Registry, Used};
 use once_cell::sync::OnceCell;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How CPU time is measured.
@@ -27,7 +28,18 @@ pub enum CpuEngine {
 pub struct Engines {
     cpu: CpuEngine,
     debug_non_safepoints: bool,
-    allocations: Result<(), String>,
+    allocations: AllocEngine,
+}
+
+/// How allocations are measured, where they are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum AllocEngine {
+    /// The JVM picks allocations.
+    Sampled,
+    /// The sampler thread reads the threads' counters of allocated bytes, for the reason given.
+    Counters(String),
+    /// Not at all, for the reason given.
+    Missing(String),
 }
 
 /// One engine in words, for the start line and the summary.
@@ -48,6 +60,8 @@ pub struct Machine {
     pub arch: &'static str,
     /// The JVM has the walker and the tables that signals need.
     pub has_walker: bool,
+    /// The JVM tells what each thread has allocated.
+    pub counts_allocations: bool,
     /// What came of the attempt to make a timer.
     pub timer: Result<(), TimerError>,
 }
@@ -59,6 +73,7 @@ impl Machine {
             feature,
             arch: std::env::consts::ARCH,
             has_walker: vm.is_some_and(|vm| vm.walker().is_some()),
+            counts_allocations: vm.is_some_and(Vm::counts_allocations),
             timer: cpu::probe(),
         }
     }
@@ -81,9 +96,16 @@ impl Engines {
             (_, Ok(())) => CpuEngine::Timers,
         };
         let allocations = match fact.alloc {
-            facts::AllocEngine::Sampled => Ok(()),
+            facts::AllocEngine::Sampled => AllocEngine::Sampled,
             facts::AllocEngine::Counters => {
-                Err(format!("JDK {} has no sampled allocation events (11 and newer have)", machine.feature))
+                let why =
+                    format!("JDK {} has no sampled allocation events (11 and newer have)", machine.feature);
+                match machine.counts_allocations {
+                    true => AllocEngine::Counters(format!("{why}: bytes as threads count them, no objects")),
+                    false => {
+                        AllocEngine::Missing(format!("{why}, nor counters of its threads (not HotSpot?)"))
+                    }
+                }
             }
         };
         Engines { cpu, debug_non_safepoints: fact.debug_non_safepoints, allocations }
@@ -108,11 +130,21 @@ impl Engines {
             ),
             match (plan.alloc_interval, &self.allocations) {
                 (None, _) => report("alloc=off".to_owned(), None),
-                (Some(interval), Ok(())) => report(format!("alloc=jvmti({})", size(interval)), None),
-                (Some(_), Err(why)) => report("alloc=off".to_owned(), Some(why.clone())),
+                (Some(interval), AllocEngine::Sampled) => {
+                    report(format!("alloc=jvmti({})", size(interval)), None)
+                }
+                (Some(_), AllocEngine::Counters(why)) => {
+                    report("alloc=counters".to_owned(), Some(why.clone()))
+                }
+                (Some(_), AllocEngine::Missing(why)) => report("alloc=off".to_owned(), Some(why.clone())),
             },
             report(if plan.cpu_interval.is_some() { "runtime=on" } else { "runtime=off" }.to_owned(), None),
         ]
+    }
+
+    /// True if the sweeps charge what threads have allocated.
+    pub(crate) fn counts_allocations(&self) -> bool {
+        matches!(self.allocations, AllocEngine::Counters(_))
     }
 
     /// Has the JVM tell of threads, and enrolls those that run. On a thread that is in the JVM.
@@ -144,6 +176,7 @@ impl Engines {
             registry: shared.registry,
             timers: shared.timers(),
             allocations: shared.allocations,
+            counting: self.counts_allocations().then(|| shared.vm.clone()),
         }));
         jvm::watch(Watched { sink, walker });
         shared.vm.watch_threads().map_err(|error| error.to_string())?;
@@ -172,7 +205,7 @@ impl Engines {
                 ),
             }
         }
-        if let (Some(interval), Ok(())) = (shared.plan().alloc_interval, &self.allocations) {
+        if let (Some(interval), AllocEngine::Sampled) = (shared.plan().alloc_interval, &self.allocations) {
             match shared.vm.sample_allocations(interval) {
                 Ok(()) => shared.allocations.set_interval(interval),
                 Err(error) => shared.warn(
@@ -201,6 +234,8 @@ struct Events {
     registry: &'static Registry,
     timers: Option<&'static CpuTimers>,
     allocations: &'static AllocationSampler,
+    /// Where allocations are counted: who knows what a thread has allocated.
+    counting: Option<Arc<dyn Vm + Send + Sync>>,
 }
 
 impl EventSink for Events {
@@ -219,7 +254,12 @@ impl EventSink for Events {
 
     fn thread_ended(&self) {
         let cpu = clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
-        let Some(record) = self.registry.dismiss(current_tid(), cpu) else { return };
+        let allocated = self.counting.as_ref().and_then(|vm| {
+            let record = self.registry.current()?;
+            vm.own_allocated_bytes(record.jni_env())
+        });
+        let used = Used { cpu, allocated: allocated.unwrap_or(0) };
+        let Some(record) = self.registry.dismiss(current_tid(), used) else { return };
         if let Some(timers) = self.timers {
             timers.disarm(record);
         }
@@ -265,7 +305,7 @@ mod tests {
     }
 
     fn machine(feature: u32) -> Machine {
-        Machine { feature, arch: "x86_64", has_walker: true, timer: Ok(()) }
+        Machine { feature, arch: "x86_64", has_walker: true, counts_allocations: true, timer: Ok(()) }
     }
 
     fn described(plan: &Plan, machine: &Machine) -> Vec<String> {
@@ -296,13 +336,25 @@ mod tests {
                 "cpu=sampler-thread(10ms) because JDK 8 needs its method ids made ahead of time before a signal handler \
                  may walk a stack",
                 "wall=sweep(50ms)",
-                "alloc=off because JDK 8 has no sampled allocation events (11 and newer have)",
+                "alloc=counters because JDK 8 has no sampled allocation events (11 and newer have): bytes as threads \
+                 count them, no objects",
             ]
         );
         assert_eq!(
             described(&plan(), &Machine { arch: "aarch64", ..machine(17) })[0],
             "cpu=sampler-thread(10ms) because per-thread timers are not proved on aarch64 yet"
         );
+    }
+
+    #[test]
+    fn eight_without_counters_has_no_allocations_and_says_why() {
+        let machine = Machine { counts_allocations: false, ..machine(8) };
+        assert_eq!(
+            described(&plan(), &machine)[2],
+            "alloc=off because JDK 8 has no sampled allocation events (11 and newer have), nor counters of its threads \
+             (not HotSpot?)"
+        );
+        assert!(!Engines::choose(&plan(), &machine).counts_allocations());
     }
 
     #[test]
@@ -317,5 +369,6 @@ mod tests {
     fn what_is_off_is_off() {
         let off = Plan { cpu_interval: None, wall_interval: None, alloc_interval: None, ..plan() };
         assert_eq!(described(&off, &machine(17)), ["cpu=off", "wall=off", "alloc=off", "runtime=off"]);
+        assert_eq!(described(&off, &machine(8))[2], "alloc=off");
     }
 }

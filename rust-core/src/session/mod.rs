@@ -155,8 +155,28 @@ struct Requests {
 #[derive(Clone, Copy)]
 struct RunningTask {
     totals: TaskTotals,
+    begun: Reading,
+}
+
+/// What clocks and counter of a thread say.
+#[derive(Clone, Copy)]
+struct Reading {
     cpu: u64,
     time: u64,
+    /// `None` where this JVM does not tell.
+    allocated: Option<u64>,
+}
+
+impl RunningTask {
+    fn ended(self, end: Reading) -> TaskTotals {
+        let allocated = end.allocated.zip(self.begun.allocated);
+        TaskTotals {
+            cpu: end.cpu.saturating_sub(self.begun.cpu),
+            wall: end.time.saturating_sub(self.begun.time),
+            alloc_bytes: allocated.map_or(0, |(end, begun)| end.saturating_sub(begun)),
+            ..self.totals
+        }
+    }
 }
 
 thread_local! {
@@ -236,9 +256,7 @@ impl Session {
             stage_attempt: number("stage_attempt").unwrap_or(0),
             ..TaskTotals::default()
         };
-        let clock = &self.shared.clock;
-        let cpu = clock.thread_cpu(current_tid()).unwrap_or(0);
-        TASK.set(Some(RunningTask { totals, cpu, time: clock.monotonic() }));
+        TASK.set(Some(RunningTask { totals, begun: self.reading() }));
         let label = self.shared.labels.id(labels);
         self.shared.registry.label_current(label);
     }
@@ -247,13 +265,19 @@ impl Session {
     pub fn task_ended(&self) {
         self.shared.registry.label_current(TaskLabelId(0));
         let Some(task) = TASK.take() else { return };
-        let clock = &self.shared.clock;
-        let totals = TaskTotals {
-            cpu: clock.thread_cpu(current_tid()).unwrap_or(0).saturating_sub(task.cpu),
-            wall: clock.monotonic().saturating_sub(task.time),
-            ..task.totals
-        };
+        let totals = task.ended(self.reading());
         self.shared.tasks.lock().push(totals);
+    }
+
+    /// Of the calling thread.
+    fn reading(&self) -> Reading {
+        let Shared { clock, registry, vm, .. } = &*self.shared;
+        let record = registry.current();
+        Reading {
+            cpu: clock.thread_cpu(current_tid()).unwrap_or(0),
+            time: clock.monotonic(),
+            allocated: record.and_then(|record| vm.own_allocated_bytes(record.jni_env())),
+        }
     }
 
     /// The calling thread is the profiler's own: its cost is counted, not its stacks.
@@ -354,7 +378,7 @@ fn start_sampler(shared: Arc<Shared>, engines: Engines) -> std::io::Result<std::
         let run = || {
             shared.vm.enter().map_err(|error| error.to_string())?;
             engines.start(&shared);
-            Sampler::new(shared.clone()).run();
+            Sampler::new(shared.clone(), engines.counts_allocations()).run();
             Ok(())
         };
         let failure = match catch_unwind(AssertUnwindSafe(run)) {
@@ -464,4 +488,22 @@ pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
         return (*text).to_owned();
     }
     panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "a panic without a text".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_has_what_its_thread_used_from_its_start_to_its_end() {
+        let totals = TaskTotals { task: 9, stage: 3, stage_attempt: 1, ..TaskTotals::default() };
+        let begun = Reading { cpu: 100, time: 1_000, allocated: Some(4_096) };
+        let task = RunningTask { totals, begun };
+        let end = Reading { cpu: 150, time: 1_200, allocated: Some(10_096) };
+        assert_eq!(task.ended(end), TaskTotals { cpu: 50, wall: 200, alloc_bytes: 6_000, ..totals });
+        let untold = Reading { allocated: None, ..end };
+        assert_eq!(task.ended(untold).alloc_bytes, 0);
+        let begun = Reading { allocated: None, ..begun };
+        assert_eq!(RunningTask { totals, begun }.ended(end).alloc_bytes, 0, "not all since the thread began");
+    }
 }

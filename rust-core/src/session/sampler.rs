@@ -6,6 +6,7 @@ use super::{Closing, Level, Shared};
 use crate::profile::{Mark, ProcessStatus, TaskTotals, ValueType, Warning};
 use crate::relay::{period_of, Delta};
 use crate::sample::cpu::CpuTimers;
+use crate::sample::registry::Used;
 use crate::sample::runtime::RuntimeThreads;
 use crate::sample::sweep::{Process, SweepPlan, Sweeper};
 use crate::sample::{read_record, registry};
@@ -36,6 +37,8 @@ pub(super) struct Sampler {
     own_cpu: u64,
     longest_pause: u64,
     alloc_interval: u64,
+    /// Allocations are what the threads' own counters say: this JVM tells of none.
+    counts_allocations: bool,
     refusal_told: bool,
     due: Due,
 }
@@ -51,13 +54,14 @@ struct Due {
 }
 
 impl Sampler {
-    pub(super) fn new(shared: Arc<Shared>) -> Sampler {
+    pub(super) fn new(shared: Arc<Shared>, counts_allocations: bool) -> Sampler {
         let collector = Collector::new(shared.vm.clone(), shared.registry, shared.labels.clone());
         let plan = shared.plan();
         Sampler {
             sweeper: Sweeper::new(plan.threads_exclude.clone()),
             governor: Governor::new(plan.overhead_limit),
             alloc_interval: plan.alloc_interval.unwrap_or(0),
+            counts_allocations,
             delta_from: shared.clock.unix(),
             collector,
             shared,
@@ -133,20 +137,23 @@ impl Sampler {
         self.drain();
         let shared = self.shared.clone();
         let collector = &mut self.collector;
-        let counts = shared.plan().cpu_interval.is_some() && !shared.is_paused();
-        self.sweeper.forget_ended(&*shared.vm, shared.registry, |slot, cpu| {
-            collector.forget(slot, if counts { cpu } else { 0 });
+        let plan = SweepPlan {
+            wall: shared.plan().wall_interval.is_some(),
+            cpu: shared.plan().cpu_interval.is_some(),
+            allocations: self.counts_allocations && shared.plan().alloc_interval.is_some(),
+            depth: shared.plan().depth,
+        };
+        let paused = shared.is_paused();
+        self.sweeper.forget_ended(&*shared.vm, shared.registry, |slot, unseen| {
+            let kept = |wanted: bool, value: u64| if wanted && !paused { value } else { 0 };
+            let cpu = kept(plan.cpu, unseen.cpu);
+            collector.forget(slot, Used { cpu, allocated: kept(plan.allocations, unseen.allocated) });
         });
-        if shared.is_paused() {
+        if paused {
             self.sweeper.skip();
             return;
         }
         let begin = shared.clock.monotonic();
-        let plan = SweepPlan {
-            wall: shared.plan().wall_interval.is_some(),
-            cpu: shared.plan().cpu_interval.is_some(),
-            depth: shared.plan().depth,
-        };
         let process = Process { vm: &*shared.vm, clock: &*shared.clock, registry: shared.registry };
         self.sweeper.sweep(process, plan, &mut self.collector);
         self.longest_pause = self.longest_pause.max(shared.clock.monotonic() - begin);
@@ -198,6 +205,9 @@ impl Sampler {
 
     /// Doubles the distance of allocation samples while there are too many, and halves it again.
     fn pace_allocations(&mut self, taken: u64) {
+        if self.counts_allocations {
+            return;
+        }
         let Some(set) = self.shared.plan().alloc_interval else { return };
         let floor = set * u64::from(self.governor.factor());
         let interval = if taken > ALLOCATIONS_PER_SECOND {

@@ -183,7 +183,8 @@ pub(crate) static KEYS: &[Key] = &[
             "alloc.interval",
             Kind::Size { min: 16 << 10, max: 1 << 30, off: true },
             "Mean number of bytes allocated between two samples; widened where a process allocates so fast that \
-             samples would cost too much.",
+             samples would cost too much. On JDK 8 threads count what they allocate, so that only `off` \
+             makes a difference.",
         )
     },
     Key {

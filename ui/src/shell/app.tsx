@@ -591,6 +591,7 @@ function reasonOf(engines: string, measure: Measure): string {
   const [engine, name, setting] = ENGINES[measure]
   const told = new RegExp(`\\b${engine}=(\\w+)`).exec(engines)?.[1]
   if (told === 'off') return `The ${name} engine was off: ${setting} switches it on.`
+  if (told === 'counters' && measure === 'alloc_objects') return 'This Java tells bytes alone, as JDK 8 does.'
   const nothing = NOTHING[measure]
   return told === undefined ? `Either ${nothing}, or the ${name} engine was off; ${setting} switches it on.` : `${nothing.charAt(0).toUpperCase()}${nothing.slice(1)}.`
 }
