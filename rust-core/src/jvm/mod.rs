@@ -4,11 +4,12 @@
 //! Java. What varies by release is asked of the room `facts`.
 
 pub mod call_trace;
+mod code_heaps;
 mod events;
 mod hotspot;
 mod structs;
 
-pub use events::{watch, EventSink, Watched};
+pub use events::{watch, EventSink};
 pub use hotspot::{Hotspot, VmError};
 
 use crate::profile::ThreadState;
@@ -109,8 +110,8 @@ pub trait Vm {
     /// by kernel id.
     fn walker(&self) -> Option<call_trace::Walker>;
 
-    /// Switches on what the signal walker needs: class events, method ids of all loaded classes, the
-    /// range of stubs.
+    /// Switches on what the signal walker needs: class events, and method ids of all loaded
+    /// classes.
     ///
     /// # Errors
     /// [`VmError::Refused`] with the function that refused.

@@ -2,7 +2,7 @@
 
 use super::{Plan, Shared};
 use crate::facts;
-use crate::jvm::{self, EventSink, RawFrame, ThreadRef, Vm, Watched};
+use crate::jvm::{self, EventSink, RawFrame, ThreadRef, Vm};
 use crate::profile::Warning;
 use crate::sample::alloc::AllocationSampler;
 use crate::sample::clock;
@@ -142,7 +142,7 @@ impl Engines {
             timers: shared.timers(),
             allocations: shared.allocations,
         }));
-        jvm::watch(Watched { sink, walker });
+        jvm::watch(sink);
         shared.vm.watch_threads().map_err(|error| error.to_string())?;
         for thread in shared.vm.threads() {
             if let Err(reference) = shared.registry.enroll(thread.tid, thread.jni_env, thread.reference) {
