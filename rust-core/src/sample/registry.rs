@@ -218,6 +218,17 @@ impl Registry {
         Some(record)
     }
 
+    /// Ends the hold of a thread that ended without a word, if the calling thread has got its kernel id: one
+    /// that was listed as it ended, or that the JVM never knew to be gone. Returns as [`dismiss`](Self::dismiss).
+    pub fn dismiss_forerunner(&self, tid: i32, jni_env: usize) -> Option<&ThreadRecord> {
+        let forerunner = self.find(tid).is_some_and(|record| record.jni_env() != jni_env);
+        if forerunner {
+            self.dismiss(tid, 0)
+        } else {
+            None
+        }
+    }
+
     /// Threads that had ended at the last call, for whoever keeps something by slot: what they wrote into
     /// the ring before that call has been drained meanwhile. Their slots are free from now on.
     pub fn take_ended(&self) -> Vec<Ended> {
@@ -338,6 +349,21 @@ mod tests {
         assert_eq!(registry.enroll(104, 0x40, THREAD), Ok(first));
         assert_eq!(registry.record(first).expect("record").generation(), generation + 2);
         assert_eq!(registry.live(), vec![first, second, Slot(2)]);
+    }
+
+    #[test]
+    fn a_thread_takes_the_place_of_one_that_ended_without_a_word() {
+        let registry = Registry::new();
+        let first = registry.enroll(101, 0x10, THREAD).expect("a slot");
+        assert!(registry.dismiss_forerunner(101, 0x10).is_none(), "listed, and then heard of its start");
+        assert!(registry.dismiss_forerunner(102, 0x10).is_none(), "nobody had the id");
+        let gone = registry.dismiss_forerunner(101, 0x20).expect("another thread");
+        assert_eq!((gone.jni_env(), gone.generation()), (0, 2));
+        let second = registry.enroll(101, 0x20, ThreadRef(9)).expect("a slot");
+        assert_ne!(second, first);
+        assert_eq!(registry.find(101).map(ThreadRecord::jni_env), Some(0x20));
+        assert_eq!(registry.take_ended(), []);
+        assert_eq!(registry.take_ended(), [Ended { slot: first, reference: Some(THREAD), cpu: 0 }]);
     }
 
     #[test]

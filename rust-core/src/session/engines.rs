@@ -199,7 +199,9 @@ impl EventSink for Events {
         if super::IS_SAMPLER.get() {
             return;
         }
-        let slot = match self.registry.enroll(current_tid(), jni_env, reference()) {
+        let tid = current_tid();
+        self.registry.dismiss_forerunner(tid, jni_env).inspect(|record| cpu::delete_timer(record));
+        let slot = match self.registry.enroll(tid, jni_env, reference()) {
             Ok(slot) => slot,
             Err(reference) => return self.registry.abandon(reference),
         };
@@ -210,10 +212,7 @@ impl EventSink for Events {
 
     fn thread_ended(&self) {
         let cpu = clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
-        let Some(record) = self.registry.dismiss(current_tid(), cpu) else { return };
-        if let Some(timers) = self.timers {
-            timers.disarm(record);
-        }
+        self.registry.dismiss(current_tid(), cpu).inspect(|record| cpu::delete_timer(record));
     }
 
     fn allocated(&self, size: u64, walk: &mut dyn FnMut(&mut [RawFrame]) -> usize) {
