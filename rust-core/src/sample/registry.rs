@@ -153,6 +153,8 @@ struct Book {
     /// Ended before that: to be reported next, and free from then on.
     cooling: Vec<Slot>,
     abandoned: Vec<ThreadRef>,
+    /// Kernel ids of threads that have told of their end and may still run, with the CPU that they had used.
+    departed: HashMap<i32, u64>,
     used: u32,
 }
 
@@ -201,6 +203,7 @@ impl Registry {
         record.jni_env.store(jni_env, Ordering::Release);
         record.generation.fetch_add(1, Ordering::AcqRel);
         book.by_tid.insert(tid, slot);
+        book.departed.remove(&tid);
         Some(slot)
     }
 
@@ -215,6 +218,7 @@ impl Registry {
         record.generation.fetch_add(1, Ordering::AcqRel);
         record.final_cpu.store(if record.has_timer() { 0 } else { cpu }, Ordering::Relaxed);
         book.ended.push(slot);
+        book.departed.insert(tid, cpu);
         Some(record)
     }
 
@@ -239,6 +243,19 @@ impl Registry {
         let rows = rows.collect();
         book.free.extend(cooled);
         rows
+    }
+
+    /// CPU nanoseconds of a thread when it told of its end, after which it still runs for a moment.
+    pub fn departed(&self, tid: i32) -> Option<u64> {
+        self.book.lock().departed.get(&tid).copied()
+    }
+
+    /// Forgets threads that have told of their end and are not among those that exist.
+    pub fn forget_departed(&self, existing: &[i32]) {
+        let departed = &mut self.book.lock().departed;
+        if !departed.is_empty() {
+            *departed = existing.iter().filter_map(|tid| departed.remove_entry(tid)).collect();
+        }
     }
 
     /// Takes a reference that nobody needs, to be released by the sampler.
