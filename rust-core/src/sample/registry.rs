@@ -142,6 +142,7 @@ const CHUNKS: usize = 256;
 pub struct Registry {
     chunks: [AtomicPtr<[ThreadRecord; CHUNK]>; CHUNKS],
     book: Mutex<Book>,
+    closed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -166,7 +167,11 @@ thread_local! {
 impl Registry {
     /// No threads.
     pub fn new() -> Registry {
-        Registry { chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS], book: Mutex::default() }
+        Registry {
+            chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
+            book: Mutex::default(),
+            closed: AtomicBool::new(false),
+        }
     }
 
     /// The record of a slot; `None` if no thread ever had it. Signal-safe.
@@ -217,8 +222,10 @@ impl Registry {
         record.jni_env.store(0, Ordering::Release);
         record.generation.fetch_add(1, Ordering::AcqRel);
         record.final_cpu.store(if record.has_timer() { 0 } else { cpu }, Ordering::Relaxed);
-        book.ended.push(slot);
-        book.departed.insert(tid, cpu);
+        if !self.is_closed() {
+            book.ended.push(slot);
+            book.departed.insert(tid, cpu);
+        }
         Some(record)
     }
 
@@ -256,6 +263,25 @@ impl Registry {
         if !departed.is_empty() {
             *departed = existing.iter().filter_map(|tid| departed.remove_entry(tid)).collect();
         }
+    }
+
+    /// Nobody sweeps any more: gives back all references, which would keep the threads' objects alive. From
+    /// now on no thread may be enrolled.
+    pub fn close(&self) -> Vec<ThreadRef> {
+        let mut book = self.book.lock();
+        self.closed.store(true, Ordering::Release);
+        book.departed.clear();
+        let mut references = std::mem::take(&mut book.abandoned);
+        for slot in 0..book.used {
+            let ended = self.record(Slot(slot)).map(|record| record.take_end(Slot(slot)));
+            references.extend(ended.and_then(|ended| ended.reference));
+        }
+        references
+    }
+
+    /// True from [`close`](Self::close) on.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// Takes a reference that nobody needs, to be released by the sampler.
@@ -381,6 +407,19 @@ mod tests {
         assert_eq!(registry.find(101).map(ThreadRecord::jni_env), Some(0x20));
         assert_eq!(registry.take_ended(), []);
         assert_eq!(registry.take_ended(), [Ended { slot: first, reference: Some(THREAD), cpu: 0 }]);
+    }
+
+    #[test]
+    fn a_closed_registry_keeps_no_thread_alive() {
+        let registry = Registry::new();
+        registry.enroll(101, 0x10, ThreadRef(1)).expect("a slot");
+        registry.enroll(102, 0x20, ThreadRef(2)).expect("a slot");
+        registry.dismiss(101, 0);
+        registry.abandon(ThreadRef(3));
+        assert_eq!(registry.close(), [ThreadRef(3), ThreadRef(1), ThreadRef(2)]);
+        assert!(registry.is_closed());
+        assert!(registry.dismiss(102, 7).is_some());
+        assert_eq!((registry.departed(102), registry.close()), (None, vec![]));
     }
 
     #[test]

@@ -196,7 +196,7 @@ struct Events {
 
 impl EventSink for Events {
     fn thread_started(&self, jni_env: usize, reference: &dyn Fn() -> ThreadRef) {
-        if super::IS_SAMPLER.get() {
+        if super::IS_SAMPLER.get() || self.registry.is_closed() {
             return;
         }
         let tid = current_tid();

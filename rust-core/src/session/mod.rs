@@ -353,6 +353,9 @@ fn start_sampler(shared: Arc<Shared>, engines: Engines) -> std::io::Result<std::
             shared.sink.failed(message);
         }
         shared.answer_all();
+        for thread in shared.registry.close() {
+            shared.vm.release(thread);
+        }
         shared.vm.leave();
     })
 }
