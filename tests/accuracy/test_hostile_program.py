@@ -12,7 +12,7 @@ OPTIONS = ("-Xmx512m", "-XX:-UseGCOverheadLimit", "-XX:ReservedCodeCacheSize=6m"
 CHECK = [(17, ("-XX:+UseG1GC",)), (25, ("-XX:+UseZGC",))]
 FULL = [
     (8, ("-XX:+UseG1GC",)), (8, ("-XX:+UseParallelGC",)), (8, ("-Xint",)), (8, ("-XX:+UseConcMarkSweepGC",)),
-    (11, ("-XX:+UseG1GC", "-Xcheck:jni")), (11, ("-XX:+UseParallelGC",)), (11, ("-XX:+UseSerialGC", "-Xint")), (11, ("-XX:+UseShenandoahGC",)),
+    (11, ("-XX:+UseG1GC", "-Xcheck:jni", "-Xrs")), (11, ("-XX:+UseParallelGC",)), (11, ("-XX:+UseSerialGC", "-Xint")), (11, ("-XX:+UseShenandoahGC",)),
     (17, ("-XX:+UseG1GC",)), (17, ("-XX:+UseParallelGC", "-XX:-UseCompressedOops")), (17, ("-XX:+UseZGC",)), (17, ("-XX:+UseShenandoahGC",)),
     (17, ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")), (17, ("-XX:-TieredCompilation", "-Xcheck:jni")),
     (21, ("-XX:+UseG1GC",)), (21, ("-XX:+UseZGC", "-XX:+ZGenerational")), (21, ("-XX:+UseShenandoahGC", "-Xss256k")), (21, ("-Xint",)),
@@ -29,7 +29,8 @@ def test_a_hostile_program_computes_what_it_should_and_its_cpu_is_counted(run_pr
     run = run_profiled("Hostile", java, SECONDS, options=[*SETTINGS, *OPTIONS, *quiet, *options])
     assert run.stdout == "hostile: all results are right\n"
     assert list(run.work.glob("hs_err*")) == []
-    assert [message for message in processes.messages(run.stderr) if message.startswith("WARN")] == []
+    warnings = [message for message in processes.messages(run.stderr) if message.startswith("WARN")]
+    assert [warning for warning in warnings if processes.BUSY_MACHINE not in warning] == []
 
     cpu, process = run.profile.total("cpu") / 1e9, run.process
     covered = cpu / process["process_cpu_seconds"]
