@@ -4,6 +4,8 @@
 //! Java. What varies by release is asked of the room `facts`.
 
 pub mod call_trace;
+// Asked by what walks on from callers.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod code_heaps;
 mod events;
 mod hotspot;
