@@ -3,10 +3,11 @@
 //! Not in any header; declared after `forte.cpp` of OpenJDK. Everything here that runs in a handler
 //! neither allocates nor locks.
 
+#[cfg(target_arch = "x86_64")]
+use super::code_heaps::Code;
+use super::code_heaps::CodeHeaps;
 use super::structs;
 use libc::c_void;
-use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One frame in AsyncGetCallTrace's layout.
 #[repr(C)]
@@ -37,20 +38,18 @@ const UNKNOWN_JAVA: i32 = -5;
 /// In Java code, but what runs is not of it: a leaf function of the JVM's own that a stub calls.
 const NOT_WALKABLE_JAVA: i32 = -6;
 
-/// The walker, the range in which interpreter and stubs lie, and that of all code that the JVM makes.
+/// The walker, and what it needs to know of the code that the JVM makes.
 #[derive(Debug)]
 pub struct Walker {
     function: AsyncGetCallTrace,
     /// Asked where a walk begins again at a caller, which is done on x86-64 alone so far.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-    code: Range<usize>,
-    stubs_low: AtomicUsize,
-    stubs_high: AtomicUsize,
+    code: Option<CodeHeaps>,
 }
 
 impl Walker {
-    /// Finds the walker in the running libjvm; `code` is where the JVM keeps the code that it makes.
-    pub(super) fn find(code: Range<usize>) -> Option<Walker> {
+    /// Finds the walker in the running libjvm.
+    pub(super) fn find() -> Option<Walker> {
         let function = structs::symbol("AsyncGetCallTrace");
         if function.is_null() {
             return None;
@@ -58,16 +57,8 @@ impl Walker {
         Some(Walker {
             // SAFETY: the symbol has this signature in every HotSpot from 8 to 25.
             function: unsafe { std::mem::transmute::<*mut c_void, AsyncGetCallTrace>(function) },
-            code,
-            stubs_low: AtomicUsize::new(usize::MAX),
-            stubs_high: AtomicUsize::new(0),
+            code: CodeHeaps::read(),
         })
-    }
-
-    /// Widens the range in which stubs are known to lie.
-    pub(super) fn add_stub(&self, start: usize, length: usize) {
-        self.stubs_low.fetch_min(start, Ordering::Relaxed);
-        self.stubs_high.fetch_max(start + length, Ordering::Relaxed);
     }
 
     /// Walks the interrupted thread. Signal-safe.
@@ -101,43 +92,51 @@ impl Walker {
         }
     }
 
+    /// What is read here, and where, rests on registers and stack words that may be anything: memory is
+    /// read where the kernel says that it can be, and the walker is told of code that is in use alone.
     #[cfg(target_arch = "x86_64")]
     unsafe fn walk_from_caller(&self, trace: &mut CallTrace, depth: i32, context: *mut c_void) {
+        let Some(code) = &self.code else { return };
         // SAFETY: the kernel's context of this very handler; it is put back as it was below.
         let registers = unsafe { &mut (*(context as *mut libc::ucontext_t)).uc_mcontext.gregs };
         let (rip, rsp, rbp) = (libc::REG_RIP as usize, libc::REG_RSP as usize, libc::REG_RBP as usize);
         let saved = (registers[rip], registers[rsp], registers[rbp]);
         let top = Top { pc: saved.0 as usize, sp: saved.1 as usize, fp: saved.2 as usize };
         let mut walk_from = |from: Top| {
+            if code.code_at(from.pc).is_none() {
+                return false;
+            }
             registers[rip] = from.pc as i64;
             registers[rsp] = from.sp as i64;
             registers[rbp] = from.fp as i64;
-            // SAFETY: as in `walk`; the walker itself refuses a pc that is not in its code.
+            // SAFETY: as in `walk`; the pc lies in code that is in use.
             unsafe { (self.function)(trace, depth, context) };
             trace.frame_count > 0
         };
-        // SAFETY: the registers are those of this very thread; each of the ways reads its own stack.
-        let _ = unsafe {
-            if self.code.contains(&top.pc) {
-                self.is_stub(top.pc) && top.caller_by_frame().is_some_and(&mut walk_from)
-                    || walk_from(top.caller_by_code())
-                    || self.is_stub(top.pc) && top.callers_by_words(&self.code).any(walk_from)
-            } else {
-                top.out_of_native(&self.code).is_some_and(|code| {
-                    walk_from(code)
-                        || self.is_stub(code.pc) && code.callers_by_words(&self.code).any(walk_from)
-                })
-            }
-        };
+        if code.contain(top.pc) {
+            let frame = frame_of_stub(code, top.pc);
+            let _ = frame.is_some() && top.caller_by_frame().is_some_and(&mut walk_from)
+                || top.caller_by_code().is_some_and(&mut walk_from)
+                || frame.and_then(|words| top.caller_by_size(words)).is_some_and(walk_from);
+        } else if let Some(top) = top.out_of_native(code) {
+            let _ = walk_from(top)
+                || frame_of_stub(code, top.pc)
+                    .and_then(|words| top.caller_by_size(words))
+                    .is_some_and(walk_from);
+        }
         (registers[rip], registers[rsp], registers[rbp]) = saved;
     }
 
     #[cfg(not(target_arch = "x86_64"))]
     unsafe fn walk_from_caller(&self, _trace: &mut CallTrace, _depth: i32, _context: *mut c_void) {}
+}
 
-    #[cfg(target_arch = "x86_64")]
-    fn is_stub(&self, pc: usize) -> bool {
-        pc >= self.stubs_low.load(Ordering::Relaxed) && pc < self.stubs_high.load(Ordering::Relaxed)
+/// Words of a stub's frame; `None` if it is not a stub that runs there.
+#[cfg(target_arch = "x86_64")]
+fn frame_of_stub(code: &CodeHeaps, pc: usize) -> Option<usize> {
+    match code.code_at(pc)? {
+        Code::Stub { frame } => Some(frame),
+        Code::Method => None,
     }
 }
 
@@ -150,35 +149,27 @@ struct Top {
     fp: usize,
 }
 
+/// Stubs and the JVM's leaf functions have small frames.
+#[cfg(target_arch = "x86_64")]
+const LARGEST_FRAME: usize = 4096;
+
 #[cfg(target_arch = "x86_64")]
 impl Top {
     /// The caller of code that has set up a frame of the usual kind; `None` if there seems to be none.
-    ///
-    /// # Safety
-    /// The registers are the calling thread's own.
-    unsafe fn caller_by_frame(self) -> Option<Top> {
-        // Stubs and leaf functions have small frames. Above them lie those that started the thread, so
-        // what is read is the thread's own stack even where rbp was used for something else.
-        const LARGEST_FRAME: usize = 4096;
-        if self.fp % 8 != 0 || self.fp < self.sp || self.fp >= self.sp + LARGEST_FRAME {
+    fn caller_by_frame(self) -> Option<Top> {
+        if self.fp % 8 != 0 || self.fp < self.sp || self.fp - self.sp >= LARGEST_FRAME {
             return None;
         }
-        // SAFETY: just above the stack pointer, on this thread's own stack.
-        let (fp, pc) = unsafe { (*(self.fp as *const usize), *((self.fp + 8) as *const usize)) };
-        Some(Top { pc, sp: self.fp + 16, fp })
+        Some(Top { pc: word(self.fp + 8)?, sp: self.fp + 16, fp: word(self.fp)? })
     }
 
     /// The innermost caller in the JVM's own code; libjvm is compiled with frame pointers.
-    ///
-    /// # Safety
-    /// As [`caller_by_frame`](Self::caller_by_frame).
-    unsafe fn out_of_native(self, code: &Range<usize>) -> Option<Top> {
+    fn out_of_native(self, code: &CodeHeaps) -> Option<Top> {
         const MOST_LEAVES: usize = 8;
         let mut top = self;
         for _ in 0..MOST_LEAVES {
-            // SAFETY: the caller's promise; each step goes up the same stack.
-            top = unsafe { top.caller_by_frame() }?;
-            if code.contains(&top.pc) {
+            top = top.caller_by_frame()?;
+            if code.contain(top.pc) {
                 return Some(top);
             }
         }
@@ -187,63 +178,73 @@ impl Top {
 
     /// The caller of compiled code that has no whole frame, which the next instruction tells: what HotSpot
     /// emits around a method's body (`MachPrologNode`, `MachEpilogNode` in x86_64.ad).
-    ///
-    /// # Safety
-    /// As above, and `pc` points at an instruction.
-    unsafe fn caller_by_code(self) -> Top {
-        // SAFETY: the instruction was about to run; it and what is before it in its method can be read.
-        let (next, before) = unsafe { (&*(self.pc as *const [u8; 4]), *((self.pc - 1) as *const u8)) };
-        // SAFETY: the thread's own stack.
-        let word = |offset: usize| unsafe { *((self.sp + offset) as *const usize) };
-        // SAFETY: the rest of the instruction.
-        let operand =
-            || unsafe { (*((self.pc + 4) as *const i8), ((self.pc + 4) as *const i32).read_unaligned()) };
-        match (*next, before) {
+    fn caller_by_code(self) -> Option<Top> {
+        let before = word(self.pc - 1)?.to_le_bytes()[0];
+        match (word(self.pc)?.to_le_bytes(), before) {
             // pop rbp; sub rsp, n after push rbp
-            ([0x5d, ..], _) | ([0x48, 0x81 | 0x83, 0xec, _], 0x55) => {
-                Top { pc: word(8), sp: self.sp + 16, fp: word(0) }
-            }
+            ([0x5d, ..], _) | ([0x48, 0x81 | 0x83, 0xec, ..], 0x55) => self.above(8, word(self.sp)?),
             // mov [rsp + n], rbp after sub rsp
-            ([0x48, 0x89, 0x6c, 0x24], _) => self.above(operand().0 as usize, word),
-            ([0x48, 0x89, 0xac, 0x24], _) => self.above(operand().1 as usize, word),
+            ([0x48, 0x89, 0x6c, 0x24, n, ..], _) => self.above(usize::from(n) + 8, self.fp),
+            ([0x48, 0x89, 0xac, 0x24, n0, n1, n2, n3], _) => {
+                self.above(u32::from_le_bytes([n0, n1, n2, n3]) as usize + 8, self.fp)
+            }
             // The first instruction, or the last.
-            _ => Top { pc: word(0), sp: self.sp + 8, fp: self.fp },
+            _ => self.above(0, self.fp),
         }
     }
 
-    /// What may be the caller of a stub of unknown size (C2's runtime stubs, which the walker takes for
-    /// frames that are never whole): the lowest words on the stack that point into code.
-    ///
-    /// # Safety
-    /// As [`caller_by_frame`](Self::caller_by_frame).
-    unsafe fn callers_by_words(self, code: &Range<usize>) -> impl Iterator<Item = Top> + '_ {
-        const LARGEST_STUB: usize = 16;
-        const MOST_TRIES: usize = 3;
-        // SAFETY: the thread's own stack.
-        let word = move |index: usize| unsafe { *((self.sp + index * 8) as *const usize) };
-        (1..LARGEST_STUB)
-            .filter(move |index| code.contains(&word(*index)))
-            .map(move |index| Top { pc: word(index), sp: self.sp + index * 8 + 8, fp: word(index - 1) })
-            .take(MOST_TRIES)
+    /// The caller of a stub whose frame is whole, by the frame's size (C2's runtime stubs, which the walker
+    /// takes for frames that are never whole). They save rbp below the return address.
+    fn caller_by_size(self, words: usize) -> Option<Top> {
+        if !(2..LARGEST_FRAME / 8).contains(&words) {
+            return None;
+        }
+        self.above(words * 8 - 8, word(self.sp + words * 8 - 16)?)
     }
 
-    /// The caller where rbp is about to be saved `offset` above the stack pointer, below the return address.
-    fn above(self, offset: usize, word: impl Fn(usize) -> usize) -> Top {
-        Top { pc: word(offset + 8), sp: self.sp + offset + 16, fp: self.fp }
+    /// The caller whose return address lies `offset` above the stack pointer.
+    fn above(self, offset: usize, fp: usize) -> Option<Top> {
+        Some(Top { pc: word(self.sp + offset)?, sp: self.sp + offset + 8, fp })
     }
+}
+
+/// The word at an address, `None` where none can be read. Signal-safe, and takes a tenth of a microsecond.
+#[cfg(target_arch = "x86_64")]
+fn word(address: usize) -> Option<usize> {
+    // The kernel copies the set before it looks at what to do with it, so that an impossible request
+    // changes nothing and tells whether there was something to copy (`rt_sigprocmask` in kernel/signal.c).
+    const NO_REQUEST: i32 = -1;
+    // SAFETY: the kernel checks the address; nothing is written.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            NO_REQUEST,
+            address,
+            std::ptr::null_mut::<u64>(),
+            size_of::<u64>(),
+        )
+    };
+    // SAFETY: errno is the thread's own; the handler puts back what was in it.
+    if answer != -1 || unsafe { *libc::__errno_location() } != libc::EINVAL {
+        return None;
+    }
+    // SAFETY: just read by the kernel. The stack and the code heaps, which are asked for, are not taken away
+    // from under a thread that runs on them.
+    Some(unsafe { (address as *const usize).read_unaligned() })
 }
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
 
+    use crate::jvm::code_heaps::tests::Invented;
+
     const RETURN: usize = 0x7f00_0000_1234;
 
     /// A stack of five words, and code that the thread is about to run from its second byte on.
     fn caller(code: &[u8; 12], stack: &[usize; 5]) -> Top {
         let top = Top { pc: code.as_ptr() as usize + 1, sp: stack.as_ptr() as usize, fp: 0xfeed };
-        // SAFETY: both arrays are ours, and no instruction reaches beyond them.
-        let caller = unsafe { top.caller_by_code() };
+        let caller = top.caller_by_code().expect("readable");
         Top { sp: caller.sp - top.sp, ..caller }
     }
 
@@ -288,33 +289,63 @@ mod tests {
     }
 
     #[test]
-    fn the_callers_of_a_stub_are_the_words_that_point_into_code() {
-        let mut stack = [7_usize; 16];
-        (stack[0], stack[4], stack[5], stack[9]) = (RETURN, 0xabc0, RETURN, RETURN + 1);
+    fn an_offset_into_nowhere_is_no_caller() {
+        let far = code(&[0x00, 0x48, 0x89, 0xac, 0x24, 0xf0, 0xff, 0xff, 0xff]);
+        let top = Top { pc: far.as_ptr() as usize + 1, sp: 0x1000, fp: 0xfeed };
+        assert_eq!(top.caller_by_code(), None);
+        assert_eq!(Top { pc: 0x1001, sp: far.as_ptr() as usize, fp: 0xfeed }.caller_by_code(), None);
+    }
+
+    #[test]
+    fn the_caller_of_a_stub_of_known_size() {
+        let mut stack = [RETURN + 7; 16];
+        (stack[4], stack[5]) = (0xabc0, RETURN);
         let top = Top { pc: 0, sp: stack.as_ptr() as usize, fp: 0 };
-        // SAFETY: an array of as many words as are looked at.
-        let callers: Vec<Top> = unsafe { top.callers_by_words(&(RETURN..RETURN + 2)).collect() };
-        assert_eq!(
-            callers,
-            [Top { pc: RETURN, sp: top.sp + 48, fp: 0xabc0 }, Top { pc: RETURN + 1, sp: top.sp + 80, fp: 7 }]
-        );
+        assert_eq!(top.caller_by_size(6), Some(Top { pc: RETURN, sp: top.sp + 48, fp: 0xabc0 }));
+        assert_eq!(top.caller_by_size(0), None, "a size that is not known");
+        assert_eq!(top.caller_by_size(1 << 20), None);
     }
 
     #[test]
     fn leaf_functions_are_left_by_their_frames() {
+        let mut invented = Invented::new();
+        let method = invented.method(5);
+        let heaps = invented.heaps();
         let mut stack = [0_usize; 12];
         let at = stack.as_ptr() as usize;
         // Two native frames: the inner one was called at 0x5000, the outer one from the JVM's code.
         (stack[2], stack[3]) = (at + 6 * 8, 0x5000);
-        stack[6..8].copy_from_slice(&[0xabc0, RETURN]);
+        stack[6..8].copy_from_slice(&[0xabc0, method]);
         let top = Top { pc: 0x4000, sp: at, fp: at + 2 * 8 };
-        let code = RETURN - 16..RETURN + 16;
-        // SAFETY: the frames lie in an array of ours.
+        assert_eq!(top.out_of_native(&heaps), Some(Top { pc: method, sp: at + 8 * 8, fp: 0xabc0 }));
+        std::hint::black_box(&mut stack)[7] = 0x5000;
+        assert_eq!(top.out_of_native(&heaps), None, "0xabc0 is no frame");
+        assert_eq!(Top { fp: at + 4096, ..top }.out_of_native(&heaps), None, "too far");
+        assert_eq!(Top { fp: at + 17, ..top }.out_of_native(&heaps), None, "not a frame");
+    }
+
+    #[test]
+    fn a_stack_that_ends_is_not_read_beyond_its_end() {
+        // SAFETY: two pages of our own, the second of which nobody may read; unmapped below.
         unsafe {
-            assert_eq!(top.out_of_native(&code), Some(Top { pc: RETURN, sp: at + 8 * 8, fp: 0xabc0 }));
-            assert_eq!(top.out_of_native(&(0..1)), None, "0xabc0 is no frame");
-            assert_eq!(Top { fp: at + 4096, ..top }.out_of_native(&code), None, "too far");
-            assert_eq!(Top { fp: at + 17, ..top }.out_of_native(&code), None, "not a frame");
+            let pages = libc::mmap(
+                std::ptr::null_mut(),
+                8192,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            assert_ne!(pages, libc::MAP_FAILED);
+            assert_eq!(libc::mprotect(pages.add(4096), 4096, libc::PROT_NONE), 0);
+            let end = pages as usize + 4096;
+            *((end - 8) as *mut usize) = RETURN;
+            assert_eq!(word(end - 8), Some(RETURN));
+            assert_eq!((word(end - 4), word(end), word(0)), (None, None, None));
+            assert_eq!(Top { pc: 0, sp: end - 64, fp: end - 8 }.caller_by_frame(), None);
+            assert_eq!(Top { pc: 0, sp: end - 64, fp: end + 64 }.caller_by_frame(), None);
+            assert_eq!(Top { pc: 0, sp: end - 64, fp: 0 }.caller_by_size(20), None);
+            libc::munmap(pages, 8192);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! What the JVM tells by callback. The callbacks run on application threads: short, no lock that the
 //! sampler thread holds for long, no panic across the border.
 
-use super::call_trace::Walker;
 use super::{RawFrame, ThreadRef};
 use jvmti_bindings::sys::jni::{jclass, jobject, jthread, JNIEnv};
 use jvmti_bindings::sys::jvmti::{self, jvmtiEnv, jvmtiEventCallbacks, jvmtiFrameInfo};
@@ -23,18 +22,11 @@ pub trait EventSink: Send + Sync {
 }
 
 /// What the callbacks reach; set once for the life of the process.
-pub struct Watched {
-    /// Receiver of the events.
-    pub sink: &'static dyn EventSink,
-    /// Learns where stubs lie.
-    pub walker: Option<&'static Walker>,
-}
-
-static WATCHED: OnceCell<Watched> = OnceCell::new();
+static SINK: OnceCell<&'static dyn EventSink> = OnceCell::new();
 
 /// Sets the receiver of all events; the first call wins.
-pub fn watch(watched: Watched) {
-    let _ = WATCHED.set(watched);
+pub fn watch(sink: &'static dyn EventSink) {
+    let _ = SINK.set(sink);
 }
 
 pub(super) fn callbacks() -> jvmtiEventCallbacks {
@@ -43,20 +35,19 @@ pub(super) fn callbacks() -> jvmtiEventCallbacks {
     callbacks.ThreadEnd = Some(thread_end);
     callbacks.ClassLoad = Some(class_load);
     callbacks.ClassPrepare = Some(class_prepare);
-    callbacks.DynamicCodeGenerated = Some(dynamic_code_generated);
     callbacks.SampledObjectAlloc = Some(sampled_object_alloc);
     callbacks
 }
 
-fn guarded(body: impl FnOnce(&Watched)) {
-    let Some(watched) = WATCHED.get() else { return };
+fn guarded(body: impl FnOnce(&dyn EventSink)) {
+    let Some(sink) = SINK.get() else { return };
     // A panic in a callback would unwind into the JVM; the event is lost instead.
-    let _ = catch_unwind(AssertUnwindSafe(|| body(watched)));
+    let _ = catch_unwind(AssertUnwindSafe(|| body(*sink)));
 }
 
 unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, jni_env: *mut JNIEnv, thread: jthread) {
-    guarded(|watched| {
-        watched.sink.thread_started(jni_env as usize, &|| {
+    guarded(|sink| {
+        sink.thread_started(jni_env as usize, &|| {
             // SAFETY: the JVM's own arguments of this callback.
             ThreadRef(unsafe { ((**jni_env).NewGlobalRef)(jni_env, thread) } as usize)
         });
@@ -64,7 +55,7 @@ unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, jni_env: *mut JNIEnv, t
 }
 
 unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread) {
-    guarded(|watched| watched.sink.thread_ended());
+    guarded(|sink| sink.thread_ended());
 }
 
 /// Does nothing, but must be enabled: without it AsyncGetCallTrace answers -1 to every call
@@ -94,19 +85,6 @@ pub(super) unsafe fn make_method_ids(jvmti: *mut jvmtiEnv, class: jclass) {
     }
 }
 
-unsafe extern "system" fn dynamic_code_generated(
-    _: *mut jvmtiEnv,
-    _: *const std::os::raw::c_char,
-    address: *const std::os::raw::c_void,
-    length: i32,
-) {
-    guarded(|watched| {
-        if let Some(walker) = watched.walker {
-            walker.add_stub(address as usize, length.max(0) as usize);
-        }
-    });
-}
-
 unsafe extern "system" fn sampled_object_alloc(
     jvmti: *mut jvmtiEnv,
     _: *mut JNIEnv,
@@ -115,8 +93,8 @@ unsafe extern "system" fn sampled_object_alloc(
     _: jclass,
     size: i64,
 ) {
-    guarded(|watched| {
-        watched.sink.allocated(size.max(0) as u64, &mut |frames| {
+    guarded(|sink| {
+        sink.allocated(size.max(0) as u64, &mut |frames| {
             // SAFETY: the JVM's own arguments; the buffer has the layout that is written to.
             unsafe { current_stack(jvmti, thread, frames) }
         });

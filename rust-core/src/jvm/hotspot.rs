@@ -454,7 +454,7 @@ impl Vm for Hotspot {
     }
 
     fn walker(&self) -> Option<Walker> {
-        Walker::find(self.structs.as_ref()?.code.clone())
+        self.structs.as_ref().and_then(|_| Walker::find())
     }
 
     fn debug_non_safepoints(&self) -> bool {
@@ -462,19 +462,8 @@ impl Vm for Hotspot {
     }
 
     fn prepare_walker(&self) -> Result<(), VmError> {
-        for event in [
-            jvmti::JVMTI_EVENT_CLASS_LOAD,
-            jvmti::JVMTI_EVENT_CLASS_PREPARE,
-            jvmti::JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
-        ] {
-            self.notify(event, true)?;
-        }
-        // SAFETY: a live environment; the event was enabled above.
-        check("GenerateEvents", unsafe {
-            call(self.table().GenerateEvents, |generate| {
-                generate(self.jvmti, jvmti::JVMTI_EVENT_DYNAMIC_CODE_GENERATED)
-            })
-        })?;
+        self.notify(jvmti::JVMTI_EVENT_CLASS_LOAD, true)?;
+        self.notify(jvmti::JVMTI_EVENT_CLASS_PREPARE, true)?;
         self.for_each_class(|class| {
             // SAFETY: `class` is a live local reference of this thread.
             unsafe { events::make_method_ids(self.jvmti, class) }

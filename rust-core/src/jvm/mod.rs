@@ -4,11 +4,14 @@
 //! Java. What varies by release is asked of the room `facts`.
 
 pub mod call_trace;
+// Asked by what walks on from callers.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+mod code_heaps;
 mod events;
 mod hotspot;
 mod structs;
 
-pub use events::{watch, EventSink, Watched};
+pub use events::{watch, EventSink};
 pub use hotspot::{Hotspot, VmError};
 
 use crate::profile::ThreadState;
@@ -109,8 +112,8 @@ pub trait Vm {
     /// by kernel id.
     fn walker(&self) -> Option<call_trace::Walker>;
 
-    /// Switches on what the signal walker needs: class events, method ids of all loaded classes, the
-    /// range of stubs.
+    /// Switches on what the signal walker needs: class events, and method ids of all loaded
+    /// classes.
     ///
     /// # Errors
     /// [`VmError::Refused`] with the function that refused.

@@ -6,7 +6,6 @@
 
 use libc::{c_char, c_void};
 use std::ffi::{CStr, CString};
-use std::ops::Range;
 
 /// The open libjvm and what was read out of it.
 #[derive(Debug)]
@@ -15,8 +14,6 @@ pub(crate) struct VmStructs {
     pub(crate) os_thread: usize,
     /// Offset of the kernel thread id in an `OSThread`.
     pub(crate) thread_id: usize,
-    /// Where the JVM keeps the code that it makes; empty before 9, which has no such entry.
-    pub(crate) code: Range<usize>,
     /// Where a thread counts what it allocates.
     pub(crate) allocations: Option<AllocationFields>,
     flags: Option<FlagTable>,
@@ -71,7 +68,6 @@ impl VmStructs {
 
         let mut os_thread = None;
         let mut thread_id = None;
-        let mut code = 0..0;
         let (mut allocated_bytes, mut tlab, mut tlab_start, mut tlab_top) = (None, None, None, None);
         let mut flags_at = None;
         let mut flag_count = None;
@@ -93,10 +89,6 @@ impl VmStructs {
                     tlab_start = Some(entry.number(columns.offset) as usize)
                 }
                 ("ThreadLocalAllocBuffer", "_top") => tlab_top = Some(entry.number(columns.offset) as usize),
-                // SAFETY: both are static `address` variables of libjvm.
-                ("CodeCache", "_low_bound") => code.start = unsafe { entry.static_word(columns.address) },
-                // SAFETY: as above.
-                ("CodeCache", "_high_bound") => code.end = unsafe { entry.static_word(columns.address) },
                 // `Flag` up to 8, `JVMFlag` after.
                 ("JVMFlag" | "Flag", "flags") => {
                     flags_at = Some(entry.number(columns.address));
@@ -134,7 +126,7 @@ impl VmStructs {
             _ => None,
         };
         let (os_thread, thread_id) = (os_thread? as usize, thread_id? as usize);
-        Some(VmStructs { os_thread, thread_id, code, allocations, flags })
+        Some(VmStructs { os_thread, thread_id, allocations, flags })
     }
 
     /// Kernel id of the thread whose `JavaThread` is at `java_thread`; `None` if it has none now.
@@ -285,14 +277,14 @@ struct FieldColumns {
 }
 
 /// One exported table: rows of `stride` bytes, closed by a row whose first name is NULL.
-struct Table {
+pub(super) struct Table {
     prefix: &'static str,
     first: *const u8,
     stride: usize,
 }
 
 impl Table {
-    fn open(table: &str, prefix: &'static str) -> Option<Table> {
+    pub(super) fn open(table: &str, prefix: &'static str) -> Option<Table> {
         let at = symbol(table) as *const *const u8;
         if at.is_null() {
             return None;
@@ -303,11 +295,11 @@ impl Table {
         (!first.is_null()).then_some(Table { prefix, first, stride })
     }
 
-    fn column(&self, name: &str) -> Option<usize> {
+    pub(super) fn column(&self, name: &str) -> Option<usize> {
         Some(exported_u64(&format!("{}{name}Offset", self.prefix))? as usize)
     }
 
-    fn entries(&self, name_column: usize) -> impl Iterator<Item = Row> + '_ {
+    pub(super) fn entries(&self, name_column: usize) -> impl Iterator<Item = Row> + '_ {
         (0..)
             // SAFETY: rows follow each other up to and with the closing one, where we stop.
             .map(|index: usize| Row(unsafe { self.first.add(index * self.stride) }))
@@ -316,10 +308,10 @@ impl Table {
     }
 }
 
-struct Row(*const u8);
+pub(super) struct Row(*const u8);
 
 impl Row {
-    fn text(&self, column: usize) -> &'static str {
+    pub(super) fn text(&self, column: usize) -> &'static str {
         // SAFETY: string columns hold NULL or a pointer to a static C string.
         unsafe {
             let text = *(self.0.add(column) as *const *const c_char);
@@ -330,7 +322,7 @@ impl Row {
         }
     }
 
-    fn number(&self, column: usize) -> u64 {
+    pub(super) fn number(&self, column: usize) -> u64 {
         // SAFETY: number columns are `uint64_t` or pointers, 8 bytes wide on the platforms we run on.
         unsafe { *(self.0.add(column) as *const u64) }
     }
@@ -339,7 +331,7 @@ impl Row {
     ///
     /// # Safety
     /// The variable is a word wide.
-    unsafe fn static_word(&self, column: usize) -> usize {
+    pub(super) unsafe fn static_word(&self, column: usize) -> usize {
         let at = self.number(column) as *const usize;
         // SAFETY: the caller's promise; statics of libjvm live as long as the process.
         if at.is_null() {

@@ -134,7 +134,7 @@ impl CpuTimers {
         self.running.store(false, Ordering::Release);
         for slot in self.registry.live() {
             if let Some(record) = self.registry.record(slot) {
-                self.disarm(record);
+                delete_timer(record);
             }
         }
     }
@@ -151,12 +151,17 @@ impl CpuTimers {
         if record.timer().is_some() || !self.is_running() || record.is_own() {
             return;
         }
-        let value = u64::from(slot.0) | u64::from(record.generation()) << 32;
+        let generation = record.generation();
+        let value = u64::from(slot.0) | u64::from(generation) << 32;
         match create_timer(record.tid(), self.signal, value) {
             Ok(timer) => {
                 let interval = self.interval.load(Ordering::Relaxed);
                 record.set_timer(timer, interval);
                 set_timer(timer, first_expiry(self.next_random(), interval, self.tick), interval);
+                // A thread that has ended since found no timer to delete; the next one would go without.
+                if record.generation() != generation {
+                    delete_timer(record);
+                }
             }
             Err(TimerError::Gone) => {}
             Err(error) => *self.refusal.lock() = Some(error),
@@ -166,14 +171,6 @@ impl CpuTimers {
     /// Why a thread got no timer since the last call.
     pub fn take_refusal(&self) -> Option<TimerError> {
         self.refusal.lock().take()
-    }
-
-    /// Deletes a thread's timer.
-    pub fn disarm(&self, record: &ThreadRecord) {
-        if let Some(timer) = record.take_timer() {
-            // SAFETY: a timer that we made and have just taken out of its record.
-            unsafe { libc::syscall(libc::SYS_timer_delete, timer) };
-        }
     }
 
     /// Changes the interval of all timers.
@@ -248,6 +245,14 @@ impl CpuTimers {
             Err(failure) => sample.write_failed(self.ring, failure.0),
         }
         scratch.taken.store(false, Ordering::Release);
+    }
+}
+
+/// Deletes a thread's timer, if it has one.
+pub(crate) fn delete_timer(record: &ThreadRecord) {
+    if let Some(timer) = record.take_timer() {
+        // SAFETY: a timer that we made and have just taken out of its record.
+        unsafe { libc::syscall(libc::SYS_timer_delete, timer) };
     }
 }
 

@@ -156,6 +156,7 @@ const CHUNKS: usize = 256;
 pub struct Registry {
     chunks: [AtomicPtr<[ThreadRecord; CHUNK]>; CHUNKS],
     book: Mutex<Book>,
+    closed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -167,6 +168,8 @@ struct Book {
     /// Ended before that: to be reported next, and free from then on.
     cooling: Vec<Slot>,
     abandoned: Vec<ThreadRef>,
+    /// Kernel ids of threads that have told of their end and may still run, with the CPU that they had used.
+    departed: HashMap<i32, u64>,
     used: u32,
 }
 
@@ -178,7 +181,11 @@ thread_local! {
 impl Registry {
     /// No threads.
     pub fn new() -> Registry {
-        Registry { chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS], book: Mutex::default() }
+        Registry {
+            chunks: [const { AtomicPtr::new(std::ptr::null_mut()) }; CHUNKS],
+            book: Mutex::default(),
+            closed: AtomicBool::new(false),
+        }
     }
 
     /// The record of a slot; `None` if no thread ever had it. Signal-safe.
@@ -215,6 +222,7 @@ impl Registry {
         record.jni_env.store(jni_env, Ordering::Release);
         record.generation.fetch_add(1, Ordering::AcqRel);
         book.by_tid.insert(tid, slot);
+        book.departed.remove(&tid);
         Some(slot)
     }
 
@@ -229,8 +237,22 @@ impl Registry {
         record.generation.fetch_add(1, Ordering::AcqRel);
         record.final_cpu.store(if record.has_timer() { 0 } else { used.cpu }, Ordering::Relaxed);
         record.final_allocated.store(used.allocated, Ordering::Relaxed);
-        book.ended.push(slot);
+        if !self.is_closed() {
+            book.ended.push(slot);
+            book.departed.insert(tid, used.cpu);
+        }
         Some(record)
+    }
+
+    /// Ends the hold of a thread that ended without a word, if the calling thread has got its kernel id: one
+    /// that was listed as it ended, or that the JVM never knew to be gone. Returns as [`dismiss`](Self::dismiss).
+    pub fn dismiss_forerunner(&self, tid: i32, jni_env: usize) -> Option<&ThreadRecord> {
+        let forerunner = self.find(tid).is_some_and(|record| record.jni_env() != jni_env);
+        if forerunner {
+            self.dismiss(tid, Used::default())
+        } else {
+            None
+        }
     }
 
     /// Threads that had ended at the last call, for whoever keeps something by slot: what they wrote into
@@ -243,6 +265,38 @@ impl Registry {
         let rows = rows.collect();
         book.free.extend(cooled);
         rows
+    }
+
+    /// CPU nanoseconds of a thread when it told of its end, after which it still runs for a moment.
+    pub fn departed(&self, tid: i32) -> Option<u64> {
+        self.book.lock().departed.get(&tid).copied()
+    }
+
+    /// Forgets threads that have told of their end and are not among those that exist.
+    pub fn forget_departed(&self, existing: &[i32]) {
+        let departed = &mut self.book.lock().departed;
+        if !departed.is_empty() {
+            *departed = existing.iter().filter_map(|tid| departed.remove_entry(tid)).collect();
+        }
+    }
+
+    /// Nobody sweeps any more: gives back all references, which would keep the threads' objects alive. From
+    /// now on no thread may be enrolled.
+    pub fn close(&self) -> Vec<ThreadRef> {
+        let mut book = self.book.lock();
+        self.closed.store(true, Ordering::Release);
+        book.departed.clear();
+        let mut references = std::mem::take(&mut book.abandoned);
+        for slot in 0..book.used {
+            let ended = self.record(Slot(slot)).map(|record| record.take_end(Slot(slot)));
+            references.extend(ended.and_then(|ended| ended.reference));
+        }
+        references
+    }
+
+    /// True from [`close`](Self::close) on.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// Takes a reference that nobody needs, to be released by the sampler.
@@ -354,6 +408,37 @@ mod tests {
         assert_eq!(registry.enroll(104, 0x40, THREAD), Ok(first));
         assert_eq!(registry.record(first).expect("record").generation(), generation + 2);
         assert_eq!(registry.live(), vec![first, second, Slot(2)]);
+    }
+
+    #[test]
+    fn a_thread_takes_the_place_of_one_that_ended_without_a_word() {
+        let registry = Registry::new();
+        let first = registry.enroll(101, 0x10, THREAD).expect("a slot");
+        assert!(registry.dismiss_forerunner(101, 0x10).is_none(), "listed, and then heard of its start");
+        assert!(registry.dismiss_forerunner(102, 0x10).is_none(), "nobody had the id");
+        let gone = registry.dismiss_forerunner(101, 0x20).expect("another thread");
+        assert_eq!((gone.jni_env(), gone.generation()), (0, 2));
+        let second = registry.enroll(101, 0x20, ThreadRef(9)).expect("a slot");
+        assert_ne!(second, first);
+        assert_eq!(registry.find(101).map(ThreadRecord::jni_env), Some(0x20));
+        assert_eq!(registry.take_ended(), []);
+        assert_eq!(
+            registry.take_ended(),
+            [Ended { slot: first, reference: Some(THREAD), used: Used::default() }]
+        );
+    }
+
+    #[test]
+    fn a_closed_registry_keeps_no_thread_alive() {
+        let registry = Registry::new();
+        registry.enroll(101, 0x10, ThreadRef(1)).expect("a slot");
+        registry.enroll(102, 0x20, ThreadRef(2)).expect("a slot");
+        registry.dismiss(101, Used::default());
+        registry.abandon(ThreadRef(3));
+        assert_eq!(registry.close(), [ThreadRef(3), ThreadRef(1), ThreadRef(2)]);
+        assert!(registry.is_closed());
+        assert!(registry.dismiss(102, Used { cpu: 7, allocated: 0 }).is_some());
+        assert_eq!((registry.departed(102), registry.close()), (None, vec![]));
     }
 
     #[test]

@@ -39,11 +39,12 @@ pub struct RuntimeCpu<'a> {
 impl RuntimeThreads {
     /// Hands what each thread used since the last call to `each`. The first call only looks.
     ///
-    /// A thread that was not there before is counted from its beginning, but only once it is seen a
-    /// second time: a Java thread that has just told us of its end still runs for a moment.
+    /// A thread that was not there before is counted from its beginning, or from the end that a Java thread
+    /// has told of, after which it still runs for a moment. It is counted when it is seen a second time: a
+    /// Java thread that begins has not told of that yet.
     pub fn collect(&mut self, clock: &dyn Clock, registry: &Registry, mut each: impl FnMut(RuntimeCpu)) {
         let round = self.seen.values().map(|seen| seen.round).max().unwrap_or(0) + 1;
-        for tid in self.candidates(clock) {
+        for tid in self.candidates(clock, registry) {
             if registry.find(tid).is_some_and(|record| !record.is_own()) {
                 self.seen.remove(&tid);
                 continue;
@@ -52,7 +53,7 @@ impl RuntimeThreads {
             let Some(seen) = self.seen.get_mut(&tid) else {
                 let Some(comm) = clock.thread_comm(tid) else { continue };
                 let root = root_of(&comm);
-                let cpu = if self.started { 0 } else { cpu };
+                let cpu = if self.started { registry.departed(tid).unwrap_or(0) } else { cpu };
                 self.seen.insert(tid, Seen { cpu, root, comm, round });
                 continue;
             };
@@ -67,14 +68,16 @@ impl RuntimeThreads {
     }
 
     /// The threads to be looked at: all, or those that were there.
-    fn candidates(&mut self, clock: &dyn Clock) -> Vec<i32> {
+    fn candidates(&mut self, clock: &dyn Clock, registry: &Registry) -> Vec<i32> {
         let count = clock.thread_count();
         self.since_list += 1;
         if self.started && count == self.count && self.since_list < LOOKS_PER_LIST {
             return self.seen.keys().copied().collect();
         }
         (self.count, self.since_list) = (count, 0);
-        clock.threads()
+        let threads = clock.threads();
+        registry.forget_departed(&threads);
+        threads
     }
 }
 
@@ -215,6 +218,28 @@ mod tests {
         assert_eq!(collected(&mut threads, &process, &registry), []);
         process.0.lock().clear();
         assert_eq!(collected(&mut threads, &process, &registry), []);
+    }
+
+    #[test]
+    fn a_java_thread_that_takes_long_to_end_counts_from_the_end_that_it_told_of() {
+        let process = Process::default();
+        let registry = Registry::new();
+        let mut threads = RuntimeThreads::default();
+        registry.enroll(7, 1, ThreadRef(1)).expect("a slot");
+        *process.0.lock() = vec![(7, 0, "Thread-1")];
+        assert_eq!(collected(&mut threads, &process, &registry), []);
+        registry.dismiss(7, crate::sample::registry::Used { cpu: 2_000_000, allocated: 0 });
+        *process.0.lock() = vec![(7, 2_000_300, "Thread-1"), (8, 0, "java")];
+        assert_eq!(collected(&mut threads, &process, &registry), []);
+        process.0.lock()[0].1 = 2_000_500;
+        assert_eq!(
+            collected(&mut threads, &process, &registry),
+            [("[native] Thread-1".to_owned(), 500)],
+            "its timer has told of the rest"
+        );
+        process.0.lock().remove(0);
+        collected(&mut threads, &process, &registry);
+        assert_eq!(registry.departed(7), None);
     }
 
     #[test]

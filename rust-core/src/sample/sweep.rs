@@ -8,6 +8,7 @@
 //! is taken, the thread is looked at again next time and charged with what it did before.
 
 use super::clock::Clock;
+use super::cpu::delete_timer;
 use super::registry::{LabelMark, Registry, Slot, ThreadRecord, Used};
 use super::TaskLabelId;
 use crate::jvm::{ThreadRef, ThreadStack, Vm};
@@ -204,7 +205,11 @@ impl Sweeper {
             if !read_all && seen.is_some_and(|seen| seen.rests(self.round, slot, record.label())) {
                 continue;
             }
-            let Some(cpu) = clock.thread_cpu(record.tid()) else { continue };
+            let Some(cpu) = clock.thread_cpu(record.tid()) else {
+                // Ended without a word: a native thread that did not detach, or one listed as it ended.
+                registry.dismiss(record.tid(), Used::default()).inspect(|record| delete_timer(record));
+                continue;
+            };
             let is_new = seen.is_none();
             let look_again = seen.is_some_and(|seen| seen.look_again);
             let elapsed = seen.map_or(elapsed, |seen| now - seen.charged);
@@ -605,6 +610,27 @@ mod tests {
         assert_eq!(sweep(&mut sweeper, &mut sums), [41, 42]);
         let all = u64::from(STILL + RESTING_LOOKS) * 50_000_000;
         assert_eq!(sums.wall, BTreeMap::from([(0, all), (1, all)]));
+    }
+
+    #[test]
+    fn a_thread_that_ended_without_a_word_is_forgotten() {
+        let machine = Machine::default();
+        let registry = Registry::new();
+        let mut sweeper = Sweeper::new(Vec::new());
+        for tid in [51, 52] {
+            machine.0.lock().cpu.insert(tid, 1_000);
+            registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
+        }
+        let mut sweep = |registry: &Registry| {
+            machine.0.lock().now += 50_000_000;
+            let process = Process { vm: &machine, clock: &machine, registry };
+            sweeper.sweep(process, PLAN, &mut Sums::default());
+        };
+        sweep(&registry);
+        machine.0.lock().cpu.remove(&51);
+        sweep(&registry);
+        assert_eq!(registry.live(), [Slot(1)]);
+        assert_eq!(registry.record(Slot(0)).map(|record| record.jni_env()), Some(0));
     }
 
     #[test]

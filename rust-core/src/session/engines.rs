@@ -2,7 +2,7 @@
 
 use super::{Level, Plan, Shared};
 use crate::facts;
-use crate::jvm::{self, EventSink, RawFrame, ThreadRef, Vm, Watched};
+use crate::jvm::{self, EventSink, RawFrame, ThreadRef, Vm};
 use crate::profile::Warning;
 use crate::sample::alloc::AllocationSampler;
 use crate::sample::clock;
@@ -178,7 +178,7 @@ impl Engines {
             allocations: shared.allocations,
             counting: self.counts_allocations().then(|| shared.vm.clone()),
         }));
-        jvm::watch(Watched { sink, walker });
+        jvm::watch(sink);
         shared.vm.watch_threads().map_err(|error| error.to_string())?;
         for thread in shared.vm.threads() {
             if let Err(reference) = shared.registry.enroll(thread.tid, thread.jni_env, thread.reference) {
@@ -240,10 +240,12 @@ struct Events {
 
 impl EventSink for Events {
     fn thread_started(&self, jni_env: usize, reference: &dyn Fn() -> ThreadRef) {
-        if super::IS_SAMPLER.get() {
+        if super::IS_SAMPLER.get() || self.registry.is_closed() {
             return;
         }
-        let slot = match self.registry.enroll(current_tid(), jni_env, reference()) {
+        let tid = current_tid();
+        self.registry.dismiss_forerunner(tid, jni_env).inspect(|record| cpu::delete_timer(record));
+        let slot = match self.registry.enroll(tid, jni_env, reference()) {
             Ok(slot) => slot,
             Err(reference) => return self.registry.abandon(reference),
         };
@@ -259,10 +261,7 @@ impl EventSink for Events {
             vm.own_allocated_bytes(record.jni_env())
         });
         let used = Used { cpu, allocated: allocated.unwrap_or(0) };
-        let Some(record) = self.registry.dismiss(current_tid(), used) else { return };
-        if let Some(timers) = self.timers {
-            timers.disarm(record);
-        }
+        self.registry.dismiss(current_tid(), used).inspect(|record| cpu::delete_timer(record));
     }
 
     fn allocated(&self, size: u64, walk: &mut dyn FnMut(&mut [RawFrame]) -> usize) {

@@ -18,7 +18,7 @@ use crate::jvm::Vm;
 use crate::profile::{Dictionary, TaskLabels, TaskTotals, Warning};
 use crate::relay::Delta;
 use crate::sample::alloc::AllocationSampler;
-use crate::sample::cpu::CpuTimers;
+use crate::sample::cpu::{delete_timer, CpuTimers};
 use crate::sample::registry::{current_tid, Registry};
 use crate::sample::ring::{Ring, RING_WORDS};
 use crate::sample::TaskLabelId;
@@ -283,9 +283,7 @@ impl Session {
     /// The calling thread is the profiler's own: its cost is counted, not its stacks.
     pub fn own_thread(&self) {
         if let Some(record) = self.shared.registry.disown_current() {
-            if let Some(timers) = self.shared.timers() {
-                timers.disarm(record);
-            }
+            delete_timer(record);
         }
     }
 
@@ -390,6 +388,9 @@ fn start_sampler(shared: Arc<Shared>, engines: Engines) -> std::io::Result<std::
             shared.sink.failed(message);
         }
         shared.answer_all();
+        for thread in shared.registry.close() {
+            shared.vm.release(thread);
+        }
         shared.vm.leave();
     })
 }
