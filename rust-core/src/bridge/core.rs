@@ -408,8 +408,7 @@ impl Core {
             if !session.is_alive() {
                 return Err("the profiler has ended by a failure of its own".to_owned());
             }
-            session.replan(plan.clone());
-            session.resume();
+            session.replan(plan.clone(), engines.clone());
             return Ok(());
         }
         let session = Session::launch(
@@ -480,11 +479,10 @@ impl Core {
         let now = SystemClock.unix();
         state.place_deltas(&self.inbox, now);
         state.send(now);
-        for (handle, open) in &mut state.applications {
-            if !open.closed {
-                let files = open.application.due(now);
-                open.queue(*handle, files, &mut state.work);
-            }
+        // What comes up while an application is closed is said with its last line, in order.
+        for (handle, open) in state.applications.iter_mut().filter(|(_, open)| !open.closed) {
+            let files = open.application.due(now);
+            open.queue(*handle, files, &mut state.work);
             for warning in open.application.take_warnings() {
                 state.work.push(Job::Log { level: Level::Warn, message: warning.message });
             }

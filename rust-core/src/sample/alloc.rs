@@ -5,14 +5,14 @@ use super::ring::Ring;
 use super::{clock, pack, Frames, RawStack, TaskLabelId, Weight};
 use crate::jvm::{MethodId, RawFrame};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The engine's side on application threads.
 #[derive(Debug)]
 pub struct AllocationSampler {
     registry: &'static Registry,
     ring: &'static Ring,
-    depth: usize,
+    depth: AtomicUsize,
     /// Mean bytes between samples, as the JVM was told; 0 while off.
     interval: AtomicU64,
     taken: AtomicU64,
@@ -31,15 +31,20 @@ thread_local! {
 
 impl AllocationSampler {
     /// Off until [`set_interval`](Self::set_interval).
-    pub fn new(registry: &'static Registry, ring: &'static Ring, depth: usize) -> AllocationSampler {
+    pub fn new(registry: &'static Registry, ring: &'static Ring) -> AllocationSampler {
         AllocationSampler {
             registry,
             ring,
-            depth,
+            depth: AtomicUsize::new(1),
             interval: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             nanoseconds: AtomicU64::new(0),
         }
+    }
+
+    /// Keeps at most this many frames from now on.
+    pub fn set_depth(&self, depth: usize) {
+        self.depth.store(depth, Ordering::Relaxed);
     }
 
     /// The interval that the JVM works with from now on; 0 ignores what still comes.
@@ -63,7 +68,9 @@ impl AllocationSampler {
         let now = clock::read(libc::CLOCK_MONOTONIC).unwrap_or(0);
         // A thread that is being torn down has no locals any more: its sample goes.
         let Ok(buffer) = BUFFER.try_with(Cell::take) else { return };
-        let mut buffer = buffer.unwrap_or_else(|| vec![NO_FRAME; self.depth].into());
+        let depth = self.depth.load(Ordering::Relaxed);
+        let buffer = buffer.filter(|buffer| buffer.len() == depth);
+        let mut buffer = buffer.unwrap_or_else(|| vec![NO_FRAME; depth].into());
         let count = walk(&mut buffer).min(buffer.len());
         let bytes = estimated_bytes(size, interval);
         let objects = (bytes / size.max(1)).max(1);
@@ -116,7 +123,8 @@ mod tests {
     fn an_allocation_carries_thread_label_and_frames() {
         let registry: &'static Registry = Box::leak(Box::new(Registry::new()));
         let ring: &'static Ring = Box::leak(Box::new(Ring::new(1 << 10)));
-        let sampler = AllocationSampler::new(registry, ring, 100);
+        let sampler = AllocationSampler::new(registry, ring);
+        sampler.set_depth(100);
         let mut walk = |frames: &mut [RawFrame]| {
             frames[0] = RawFrame { method: MethodId(0xabc), bci: 4 };
             frames[1] = RawFrame { method: MethodId(0xdef), bci: -1 };

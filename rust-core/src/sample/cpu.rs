@@ -14,7 +14,7 @@ use crate::jvm::{MethodId, RawFrame};
 use parking_lot::Mutex;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// Deepest stack that is looked at: the frame limit of a report plus as much again, so that the
 /// root is still seen where the middle is cut.
@@ -42,7 +42,7 @@ pub struct CpuTimers {
     registry: &'static Registry,
     ring: &'static Ring,
     walker: &'static Walker,
-    depth: usize,
+    depth: AtomicUsize,
     signal: libc::c_int,
     running: AtomicBool,
     interval: AtomicU64,
@@ -78,7 +78,6 @@ impl CpuTimers {
         registry: &'static Registry,
         ring: &'static Ring,
         walker: &'static Walker,
-        depth: usize,
     ) -> Option<&'static CpuTimers> {
         let signal = free_signal()?;
         let blank = CallFrame { bci: 0, method: 0 };
@@ -86,7 +85,7 @@ impl CpuTimers {
             registry,
             ring,
             walker,
-            depth,
+            depth: AtomicUsize::new(1),
             signal,
             running: AtomicBool::new(false),
             interval: AtomicU64::new(0),
@@ -124,9 +123,13 @@ impl CpuTimers {
     }
 
     /// Sets the interval for timers to come and, with [`retime`](Self::retime), for those that are.
-    pub fn start(&self, interval: u64) {
-        self.interval.store(interval, Ordering::Relaxed);
+    pub fn start(&self, interval: u64, depth: usize) {
+        self.depth.store(depth, Ordering::Relaxed);
         self.running.store(true, Ordering::Release);
+        self.retime(interval);
+        for slot in self.registry.live() {
+            self.arm(slot);
+        }
     }
 
     /// Handlers do nothing from now on; they stay installed, since a signal may be on its way.
@@ -241,7 +244,7 @@ impl CpuTimers {
             let frames = &mut **scratch.frames.get();
             self.walker.walk(jni_env as *mut _, context, &mut frames[..])
         } {
-            Ok(frames) => sample.write(self.ring, self.depth, frames),
+            Ok(frames) => sample.write(self.ring, self.depth.load(Ordering::Relaxed), frames),
             Err(failure) => sample.write_failed(self.ring, failure.0),
         }
         scratch.taken.store(false, Ordering::Release);

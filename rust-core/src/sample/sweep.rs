@@ -142,6 +142,14 @@ impl Sweeper {
         Sweeper { excluded, ..Sweeper::default() }
     }
 
+    /// Leaves out others from now on.
+    pub fn exclude(&mut self, excluded: Vec<String>) {
+        for seen in self.threads.iter_mut().flatten() {
+            seen.excluded = excluded.contains(&seen.name);
+        }
+        self.excluded = excluded;
+    }
+
     /// Forgets threads that have ended and gives their references back. With each comes what it allocated, and
     /// the CPU that one without timer used, after it was looked at last.
     pub fn forget_ended(&mut self, vm: &dyn Vm, registry: &Registry, mut each: impl FnMut(Slot, Used)) {

@@ -152,29 +152,9 @@ impl Engines {
     /// # Errors
     /// A sentence; nothing is profiled then.
     pub(crate) fn watch(&self, shared: &Shared) -> Result<(), String> {
-        static WALKER: OnceCell<Option<jvm::call_trace::Walker>> = OnceCell::new();
-        let walker = match self.cpu {
-            CpuEngine::Timers => WALKER.get_or_init(|| shared.vm.walker()).as_ref(),
-            CpuEngine::Sampler(_) | CpuEngine::Off => None,
-        };
-        if let Some(walker) = walker {
-            match CpuTimers::install(shared.registry, shared.ring, walker, shared.plan().depth) {
-                Some(timers) => {
-                    let _ = shared.timers.set(timers);
-                }
-                None => shared.warn(
-                    Level::Warn,
-                    Warning {
-                        code: "no-free-signal".to_owned(),
-                        message: "no real-time signal is free; CPU is sampled by the sampler thread instead"
-                            .to_owned(),
-                    },
-                ),
-            }
-        }
         let sink = Box::leak(Box::new(Events {
             registry: shared.registry,
-            timers: shared.timers(),
+            timers: shared.timers,
             allocations: shared.allocations,
             counting: self.counts_allocations().then(|| shared.vm.clone()),
         }));
@@ -188,51 +168,67 @@ impl Engines {
         Ok(())
     }
 
-    /// Sets the engines going; the slow part of a start, on the sampler thread.
+    /// Has the engines do what the plan says; the slow part of a start, on the sampler thread. Called again when
+    /// the plan has changed: what runs already is set anew, what is missing is started.
     pub(crate) fn start(&self, shared: &Shared) {
-        if let (Some(timers), Some(interval)) = (shared.timers(), shared.plan().cpu_interval) {
-            if self.debug_non_safepoints {
-                shared.vm.debug_non_safepoints();
+        let plan = shared.plan();
+        match (&self.cpu, plan.cpu_interval) {
+            (CpuEngine::Timers, Some(interval)) => {
+                let timers = shared.timers.get_or_init(|| self.prepare_timers(shared));
+                if let Some(timers) = timers {
+                    timers.start(interval.as_nanos() as u64, plan.depth);
+                }
             }
-            match shared.vm.prepare_walker() {
-                Ok(()) => arm_all(shared, timers, interval),
-                Err(error) => shared.warn(
-                    Level::Warn,
-                    Warning {
-                        code: "walker-not-prepared".to_owned(),
-                        message: format!("{error}; CPU is sampled by the sampler thread instead"),
-                    },
-                ),
-            }
-        }
-        if let (Some(interval), AllocEngine::Sampled) = (shared.plan().alloc_interval, &self.allocations) {
-            match shared.vm.sample_allocations(interval) {
-                Ok(()) => shared.allocations.set_interval(interval),
-                Err(error) => shared.warn(
-                    Level::Warn,
-                    Warning {
-                        code: "allocations-not-sampled".to_owned(),
-                        message: format!(
-                            "{error} (another agent may hold the capability); allocations are not profiled"
-                        ),
-                    },
-                ),
+            _ => {
+                if let Some(timers) = shared.timers() {
+                    timers.stop();
+                }
             }
         }
+        shared.allocations.set_depth(plan.depth);
+        match (plan.alloc_interval, &self.allocations) {
+            (Some(interval), AllocEngine::Sampled) => start_allocations(shared, interval),
+            _ => shared.allocations.set_interval(0),
+        }
+    }
+
+    /// Timers that can be started; `None`, which was said then: the sampler thread measures CPU.
+    fn prepare_timers(&self, shared: &Shared) -> Option<&'static CpuTimers> {
+        static WALKER: OnceCell<Option<jvm::call_trace::Walker>> = OnceCell::new();
+        let walker = WALKER.get_or_init(|| shared.vm.walker()).as_ref()?;
+        if self.debug_non_safepoints {
+            shared.vm.debug_non_safepoints();
+        }
+        if let Err(error) = shared.vm.prepare_walker() {
+            let message = format!("{error}; CPU is sampled by the sampler thread instead");
+            shared.warn(Level::Warn, Warning { code: "walker-not-prepared".to_owned(), message });
+            return None;
+        }
+        let timers = CpuTimers::install(shared.registry, shared.ring, walker);
+        if timers.is_none() {
+            let message =
+                "no real-time signal is free; CPU is sampled by the sampler thread instead".to_owned();
+            shared.warn(Level::Warn, Warning { code: "no-free-signal".to_owned(), message });
+        }
+        timers
     }
 }
 
-fn arm_all(shared: &Shared, timers: &'static CpuTimers, interval: Duration) {
-    timers.start(interval.as_nanos() as u64);
-    for slot in shared.registry.live() {
-        timers.arm(slot);
+fn start_allocations(shared: &Shared, interval: u64) {
+    match shared.vm.sample_allocations(interval) {
+        Ok(()) => shared.allocations.set_interval(interval),
+        Err(error) => {
+            let message =
+                format!("{error} (another agent may hold the capability); allocations are not profiled");
+            shared.warn(Level::Warn, Warning { code: "allocations-not-sampled".to_owned(), message });
+        }
     }
 }
 
 /// What application threads tell.
 struct Events {
     registry: &'static Registry,
-    timers: Option<&'static CpuTimers>,
+    timers: &'static OnceCell<Option<&'static CpuTimers>>,
     allocations: &'static AllocationSampler,
     /// Where allocations are counted: who knows what a thread has allocated.
     counting: Option<Arc<dyn Vm + Send + Sync>>,
@@ -249,7 +245,7 @@ impl EventSink for Events {
             Ok(slot) => slot,
             Err(reference) => return self.registry.abandon(reference),
         };
-        if let Some(timers) = self.timers {
+        if let Some(Some(timers)) = self.timers.get() {
             timers.arm(slot);
         }
     }

@@ -133,8 +133,13 @@ pub(crate) struct Shared {
     allocations: &'static AllocationSampler,
     labels: Arc<LabelTable>,
     plan: RwLock<Arc<Plan>>,
+    /// The engines that carry the plan out.
+    engines: Mutex<Engines>,
+    /// The plan has changed, and the sampler thread has not seen it yet.
+    replanned: AtomicBool,
     sink: Arc<dyn DeltaSink>,
-    timers: OnceCell<&'static CpuTimers>,
+    /// Set when CPU is to be measured by timers for the first time; then `None` where there can be none.
+    timers: &'static OnceCell<Option<&'static CpuTimers>>,
     first_delta: Duration,
     delta_interval: AtomicU64,
     clock_offset: AtomicI64,
@@ -206,7 +211,7 @@ impl Session {
         let registry: &'static Registry = Box::leak(Box::default());
         let ring: &'static Ring = Box::leak(Box::new(Ring::new(RING_WORDS)));
         let allocations: &'static AllocationSampler =
-            Box::leak(Box::new(AllocationSampler::new(registry, ring, plan.depth)));
+            Box::leak(Box::new(AllocationSampler::new(registry, ring)));
         let shared = Arc::new(Shared {
             vm,
             clock,
@@ -216,7 +221,9 @@ impl Session {
             labels: Arc::default(),
             plan: RwLock::new(Arc::new(plan)),
             sink,
-            timers: OnceCell::new(),
+            timers: Box::leak(Box::default()),
+            engines: Mutex::new(engines),
+            replanned: AtomicBool::new(false),
             first_delta: FIRST_DELTA,
             delta_interval: AtomicU64::new(DELTA_INTERVAL.as_nanos() as u64),
             clock_offset: AtomicI64::new(0),
@@ -228,20 +235,22 @@ impl Session {
             panic_in: Mutex::new(None),
         });
         shared.vm.enter().map_err(|error| error.to_string())?;
-        let watched = engines.watch(&shared);
+        let watched = shared.engines.lock().watch(&shared);
         shared.vm.leave();
         watched?;
-        let thread = start_sampler(shared.clone(), engines).map_err(|error| error.to_string())?;
+        let thread = start_sampler(shared.clone()).map_err(|error| error.to_string())?;
         Ok(Session { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Changes what the session does; engines that were not set up stay off.
-    pub fn replan(&self, plan: Plan) {
-        let cpu = plan.cpu_interval;
+    /// Does from now on what these say, paused or not until now.
+    pub fn replan(&self, plan: Plan, engines: Engines) {
         *self.shared.plan.write() = Arc::new(plan);
-        if let (Some(timers), Some(interval)) = (self.shared.timers(), cpu) {
-            timers.retime(interval.as_nanos() as u64);
-        }
+        *self.shared.engines.lock() = engines;
+        self.shared.paused.store(false, Ordering::Release);
+        self.shared.replanned.store(true, Ordering::Release);
+        // With the lock, or the sampler thread may have looked and not wait yet.
+        drop(self.shared.requests.lock());
+        self.shared.woken.notify_all();
     }
 
     /// A task begins on the calling thread.
@@ -308,27 +317,13 @@ impl Session {
         true
     }
 
-    /// Stops taking samples; threads and handlers stay.
+    /// Stops taking samples until [`replan`](Self::replan); threads and handlers stay.
     pub fn pause(&self) {
         self.shared.paused.store(true, Ordering::Release);
         if let Some(timers) = self.shared.timers() {
             timers.stop();
         }
         self.shared.allocations.set_interval(0);
-    }
-
-    /// Takes samples again.
-    pub fn resume(&self) {
-        if !self.shared.paused.swap(false, Ordering::AcqRel) {
-            return;
-        }
-        if let (Some(timers), Some(interval)) = (self.shared.timers(), self.shared.plan().cpu_interval) {
-            timers.start(interval.as_nanos() as u64);
-            for slot in self.shared.registry.live() {
-                timers.arm(slot);
-            }
-        }
-        self.shared.allocations.set_interval(self.shared.plan().alloc_interval.unwrap_or(0));
     }
 
     /// Ends the sampler thread; waits for it, at most `timeout`.
@@ -369,14 +364,14 @@ impl Session {
     }
 }
 
-fn start_sampler(shared: Arc<Shared>, engines: Engines) -> std::io::Result<std::thread::JoinHandle<()>> {
+fn start_sampler(shared: Arc<Shared>) -> std::io::Result<std::thread::JoinHandle<()>> {
     std::thread::Builder::new().name("glowplug-sampler".to_owned()).spawn(move || {
         IS_SAMPLER.set(true);
         crate::sample::block_signals();
         let run = || {
             shared.vm.enter().map_err(|error| error.to_string())?;
-            engines.start(&shared);
-            Sampler::new(shared.clone(), engines.counts_allocations()).run();
+            shared.start_engines();
+            Sampler::new(shared.clone()).run();
             Ok(())
         };
         let failure = match catch_unwind(AssertUnwindSafe(run)) {
@@ -401,7 +396,12 @@ impl Shared {
     }
 
     fn timers(&self) -> Option<&'static CpuTimers> {
-        self.timers.get().copied()
+        self.timers.get().copied().flatten()
+    }
+
+    fn start_engines(&self) {
+        let engines = self.engines.lock().clone();
+        engines.start(self);
     }
 
     fn is_paused(&self) -> bool {
@@ -418,6 +418,9 @@ impl Shared {
             }
             if requests.stop {
                 return None;
+            }
+            if self.replanned.load(Ordering::Acquire) {
+                return Some(None);
             }
             if self.woken.wait_until(&mut requests, deadline).timed_out() {
                 return Some(None);

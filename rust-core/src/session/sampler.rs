@@ -10,11 +10,14 @@ use crate::sample::registry::Used;
 use crate::sample::runtime::RuntimeThreads;
 use crate::sample::sweep::{Process, SweepPlan, Sweeper};
 use crate::sample::{read_record, registry};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The ring holds 2 000 samples, and class names can go away: neither waits longer.
 const DRAIN: u64 = 50_000_000;
+/// Of drains, when all intervals are longer: 0.4 s at most.
+const MOST_DRAINS_SKIPPED: u32 = 8;
 /// Threads of the JVM itself are looked at once a second, and costs are taken.
 const SECOND: u64 = 1_000_000_000;
 /// Without the wall engine threads are still swept, for names, ends, and CPU of threads without timer.
@@ -53,10 +56,17 @@ struct Due {
     governor: u64,
 }
 
+impl Due {
+    fn from(now: u64) -> Due {
+        Due { drain: now + DRAIN, sweep: now, runtime: now, second: now, governor: now + WINDOW }
+    }
+}
+
 impl Sampler {
-    pub(super) fn new(shared: Arc<Shared>, counts_allocations: bool) -> Sampler {
+    pub(super) fn new(shared: Arc<Shared>) -> Sampler {
         let collector = Collector::new(shared.vm.clone(), shared.registry, shared.labels.clone());
         let plan = shared.plan();
+        let counts_allocations = shared.engines.lock().counts_allocations();
         Sampler {
             sweeper: Sweeper::new(plan.threads_exclude.clone()),
             governor: Governor::new(plan.overhead_limit),
@@ -79,14 +89,16 @@ impl Sampler {
 
     /// Runs until the session stops. A panic ends it, and is told by whoever called.
     pub(super) fn run(&mut self) {
-        let now = self.shared.clock.monotonic();
-        self.due = Due { drain: now + DRAIN, sweep: now, runtime: now, second: now, governor: now + WINDOW };
-        self.begun = now;
+        self.begun = self.shared.clock.monotonic();
+        self.due = Due::from(self.begun);
         loop {
             let due = &self.due;
             let next = due.drain.min(due.sweep).min(due.runtime).min(due.second).min(self.next_delta());
             let wait = Duration::from_nanos(next.saturating_sub(self.shared.clock.monotonic()));
             let Some(request) = self.shared.await_request(wait) else { return };
+            if self.shared.replanned.swap(false, Ordering::AcqRel) {
+                self.take_plan();
+            }
             if self.shared.test_panic("sampler") {
                 panic!("injected on the sampler thread");
             }
@@ -99,16 +111,26 @@ impl Sampler {
         }
     }
 
+    /// Another SparkContext, or the plugin after the agent, wants something else.
+    fn take_plan(&mut self) {
+        self.shared.start_engines();
+        let plan = self.shared.plan();
+        self.sweeper.exclude(plan.threads_exclude.clone());
+        self.governor = Governor::new(plan.overhead_limit);
+        self.alloc_interval = plan.alloc_interval.unwrap_or(0);
+        self.due = Due::from(self.shared.clock.monotonic());
+    }
+
     fn chores(&mut self, now: u64) {
         if now >= self.due.sweep {
             self.sweep();
             self.due.sweep = now + self.sweep_interval();
             // A sweep drains first; both at once wake the thread half as often.
-            self.due.drain = now + DRAIN;
+            self.due.drain = now + self.drain_interval();
         }
         if now >= self.due.drain {
             self.drain();
-            self.due.drain = now + DRAIN;
+            self.due.drain = now + self.drain_interval();
         }
         if now >= self.due.runtime {
             self.look_at_runtime();
@@ -122,6 +144,11 @@ impl Sampler {
             self.govern(now);
             self.due.governor = now + WINDOW;
         }
+    }
+
+    /// Where samples are rarer, so are looks into the ring: each wakes the thread.
+    fn drain_interval(&self) -> u64 {
+        DRAIN * u64::from(self.governor.factor().min(MOST_DRAINS_SKIPPED))
     }
 
     fn sweep_interval(&self) -> u64 {
