@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from support import machine
+from support import machine, versions
 
 from accuracy.answer import NATIVE, OPTIONS, WITH_TIMERS, Answer
 
@@ -14,7 +14,7 @@ SECONDS = 6
 COMPLAINTS = re.compile(r"^(?:WARNING in native method|FATAL ERROR in native method|WARNING: JNI local refs|Warning: .*handler|.*overflow detected by).*", re.M)
 
 
-@pytest.mark.parametrize("java", NATIVE)
+@pytest.mark.parametrize("java", NATIVE if versions.FULL else [17])
 def test_jni_checks_find_nothing_to_complain_about(run_profiled, java, jdk, program):
     run = run_profiled("Kernels", java, SECONDS, options=[*OPTIONS, "-Xcheck:jni"])
     application = program("Kernels")
@@ -26,7 +26,7 @@ def test_jni_checks_find_nothing_to_complain_about(run_profiled, java, jdk, prog
     assert [kind for kind in ("cpu", "wall", "alloc_space") if profile.total(kind) == 0] == []
 
 
-@pytest.mark.parametrize("java", WITH_TIMERS)
+@pytest.mark.parametrize("java", WITH_TIMERS if versions.FULL else [25])
 def test_java_flight_recorder_and_the_profiler_both_have_their_data(run_profiled, java, jdk):
     options = [*OPTIONS, f"-XX:StartFlightRecording={recording(java)}"]
     run = run_profiled("Kernels", java, SECONDS, options=options)

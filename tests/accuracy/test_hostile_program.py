@@ -19,7 +19,7 @@ FULL = [
     (25, ("-XX:+UseG1GC", "-Xcheck:jni")), (25, ("-XX:+UseParallelGC",)), (25, ("-XX:+UseZGC",)),
     (25, ("-XX:+UseShenandoahGC", "-XX:+UseCompactObjectHeaders")), (25, ("-XX:+UseSerialGC", "-Xss256k")),
 ]
-SECONDS = 30 if versions.FULL else 4
+SECONDS = 15 if versions.FULL else 4
 
 
 @pytest.mark.parametrize("java, options", FULL if versions.FULL else CHECK)

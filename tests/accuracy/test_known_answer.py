@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from support import processes
+from support import processes, versions
 
 from accuracy.answer import NATIVE, OPTIONS, OPTIONS_OF, Answer
 
@@ -28,7 +28,7 @@ def test_a_profile_tells_cpu_waiting_and_allocation_as_they_were(run_profiled, j
     check_lines(run)
 
 
-@pytest.mark.parametrize("java", NATIVE)
+@pytest.mark.parametrize("java", NATIVE if versions.FULL else [17])
 def test_allocations_that_are_switched_off_are_neither_sampled_nor_counted(run_profiled, java):
     run = run_profiled("Kernels", java, 2, agent="alloc.interval=off")
     assert "alloc=off" in run.process["engines"]

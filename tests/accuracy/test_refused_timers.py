@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from support import versions
+
 from accuracy.answer import OPTIONS, WITH_TIMERS, Answer
 
 REASON = "the limit of pending signals (ulimit -i) is reached"
 
 
-@pytest.mark.parametrize("java", WITH_TIMERS)
+@pytest.mark.parametrize("java", WITH_TIMERS if versions.FULL else [17])
 def test_without_any_timer_the_sampler_thread_measures_all_cpu_and_the_start_line_says_so(run_profiled, java):
     run = run_profiled("Kernels", java, 20, options=OPTIONS, before=["prlimit", "--sigpending=0"])
     answer = Answer(run)

@@ -19,7 +19,7 @@ def test_the_report_opens_from_disk_and_tells_what_it_is_of(job, open_page):
     assert viewer.text("h1") == "nightly-sessionize"
     header = viewer.text("header")
     samples = expected.total(job.profile, "samples")
-    for text in ["application_1764456060000_0042", "attempt 1", "Spark 3.5.9", "2025-11-29 22:41:00 – 22:46:02 UTC (5 min 2 s)", "4 processes", f"{samples:,} CPU samples", "17 lost", "1 warning", "3 folded"]:
+    for text in ["application_1764456060000_0042", "attempt 1", "Spark 3.5.9", "2025-11-29 22:41:00 – 22:46:02 UTC (5 min 2 s)", "4 processes", f"{samples:,} CPU samples", "17 without a full stack", "1 warning", "3 folded"]:
         assert text in header
     assert viewer.requests == [viewer.url]
     viewer.shot("report")
@@ -678,7 +678,7 @@ def test_the_page_reads_well_on_a_small_window(job, open_page):
 def test_nothing_is_cut_off_on_the_window_of_a_telephone(job, open_page):
     viewer = open_page(job.path, viewport={"width": 420, "height": 800})
     assert viewer.page.evaluate("document.documentElement.scrollWidth") <= 420
-    for text in ["Details ▾", "17 lost"]:
+    for text in ["Details ▾", "17 without a full stack"]:
         box = viewer.page.get_by_text(text).bounding_box()
         assert 0 <= box["x"] and box["x"] + box["width"] <= 420
     assert viewer.page.locator("canvas").bounding_box()["height"] > 300

@@ -1,4 +1,4 @@
-"""Main-thread CPU time, not wall time: the machine that tests may be busy."""
+"""Main-thread CPU time, not wall time: the machine that tests may be busy. Printed with pytest -s."""
 
 import statistics
 from urllib.parse import quote
@@ -8,14 +8,52 @@ import pytest
 
 LOAD_MS = 300
 ZOOM_MS = 50
+# Pixels of a frame that is zoomed to.
+WIDE = 60
+
+
+# A piece of work of the page's kind: sums, rows, a picture in fresh memory. A virtual machine whose host is busy counts the
+# host's work as its own, most of all for fresh memory: what is measured meanwhile is divided by how much longer this takes.
+YARDSTICK = """() => {
+    let state = 7
+    const random = () => (state = (state * 1103515245 + 12345) % 2147483648)
+    const sums = new Map()
+    for (let i = 0; i < 60000; i++) { const key = random() % 5000; sums.set(key, (sums.get(key) ?? 0) + i) }
+    const rows = Array.from(sums, ([key, sum]) => ({ key, sum })).sort((a, b) => b.sum - a.sum || a.key - b.key)
+    const picture = new OffscreenCanvas(1400, 900).getContext('2d', { willReadFrequently: true })
+    for (let i = 0; i < 2000; i++) {
+        picture.fillStyle = `hsl(${i % 360} 60% 60%)`
+        picture.fillRect(random() % 1400, random() % 900, 200, 16)
+        if (i % 8 === 0) picture.fillText(`method${i}`, random() % 1400, random() % 900)
+    }
+    return rows.length + picture.getImageData(0, 0, 1400, 900).data.length
+}"""
+# Milliseconds on a core of 2.6 GHz with nobody else on the host.
+YARDSTICK_MS = 22
 
 
 class Clock:
     def __init__(self, viewer):
+        self.viewer = viewer
         self.session = viewer.context.new_cdp_session(viewer.page)
         self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
-    def milliseconds(self):
+    def measure(self, work):
+        """Main-thread CPU milliseconds of what is done, by the yardstick before and after it."""
+        before = self._yardstick()
+        milliseconds = self._during(work)
+        slowness = max(1, min(before, self._yardstick()) / YARDSTICK_MS)
+        return milliseconds / slowness
+
+    def _yardstick(self):
+        return self._during(lambda: self.viewer.page.evaluate(YARDSTICK))
+
+    def _during(self, work):
+        before = self._milliseconds()
+        work()
+        return self._milliseconds() - before
+
+    def _milliseconds(self):
         metrics = self.session.send("Performance.getMetrics")["metrics"]
         return 1000 * next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
 
@@ -25,30 +63,28 @@ def test_a_report_of_100_000_nodes_loads_within_its_bound(large, open_page):
     loads = []
     for _ in range(5):
         viewer.page.goto("about:blank")
-        clock = Clock(viewer)
-        before = clock.milliseconds()
-        viewer.goto()
-        loads.append(clock.milliseconds() - before)
-    assert viewer.frames()[0]["total"] > 0
+        loads.append(Clock(viewer).measure(viewer.goto))
+    assert viewer.root()["total"] > 0
+    print(f"load {statistics.median(loads):.0f} ms of {[round(load) for load in loads]}")
     assert statistics.median(loads) <= LOAD_MS, loads
 
 
 def test_a_zoom_in_a_report_of_100_000_nodes_stays_within_its_bound(large, open_page):
     viewer = open_page(large.path)
     clock = Clock(viewer)
-    root = viewer.frames()[0]["total"]
+    root = viewer.root()["total"]
     zooms = []
     for at in range(10):
-        rows = sorted({frame["y"] for frame in viewer.frames()})
-        wide = [frame for frame in viewer.frames() if frame["width"] > 60 and frame["y"] == rows[1 + at % 8]]
+        frames = viewer.frames(least=WIDE)
+        rows = sorted({frame["y"] for frame in frames})
+        wide = [frame for frame in frames if frame["y"] == rows[1 + at % 8]]
         frame = wide[at % len(wide)]
         viewer.hover_frame(frame)
-        before = clock.milliseconds()
-        viewer.click_frame(frame, x=frame["width"] - 4)
-        zooms.append(clock.milliseconds() - before)
-        assert viewer.frames()[0]["total"] == frame["total"]
+        zooms.append(clock.measure(lambda: viewer.click_frame(frame, x=frame["width"] - 4)))
+        assert viewer.root()["total"] == frame["total"]
         viewer.press("Escape")
-        assert viewer.frames()[0]["total"] == root
+        assert viewer.root()["total"] == root
+    print(f"zoom {statistics.median(zooms):.0f} ms of {[round(zoom) for zoom in zooms]}")
     assert statistics.median(zooms) <= ZOOM_MS, zooms
 
 
@@ -72,17 +108,17 @@ def test_a_zoom_in_each_view_of_100_000_nodes_stays_within_its_bound(large, open
     clock = Clock(viewer)
     zooms = []
     for at in range(5):
-        frames = viewer.frames(pane)
-        root = frames[0]
+        root = viewer.root(pane)
+        # Hot spots are many and narrow: the widest ones there are.
+        frames = viewer.frames(pane, least=WIDE) if pane != "hot" else viewer.frames(pane, least=4)
         rows = sorted({frame["y"] for frame in frames}, key=lambda y: abs(y - root["y"]))
         wide = sorted((frame for frame in frames if frame["y"] == rows[1 + at % min(3, len(rows) - 1)]), key=lambda frame: -frame["width"])
         frame = wide[at % min(3, len(wide))]
         pane_at = 1 if pane == "callees" else 0
         viewer.hover_frame(frame, pane_at)
-        before = clock.milliseconds()
-        viewer.click_frame(frame, pane_at, x=frame["width"] * 0.9)
-        zooms.append(clock.milliseconds() - before)
-        assert viewer.frames(pane)[0]["total"] == frame["total"]
+        zooms.append(clock.measure(lambda: viewer.click_frame(frame, pane_at, x=frame["width"] * 0.9)))
+        assert viewer.root(pane)["total"] == frame["total"]
         viewer.press("Escape")
-        assert viewer.frames(pane)[0]["total"] == root["total"]
+        assert viewer.root(pane)["total"] == root["total"]
+    print(f"zoom {statistics.median(zooms):.0f} ms of {[round(zoom) for zoom in zooms]}")
     assert statistics.median(zooms) <= ZOOM_MS, zooms

@@ -42,8 +42,12 @@ class Viewer:
 
     # what is shown
 
-    def frames(self, pane="flame"):
-        return self.page.evaluate("pane => window.glowplug.inspect.frames(pane)", pane)
+    def frames(self, pane="flame", least=0):
+        """The frames that are at least so many pixels wide: a large graph has tens of thousands."""
+        return self.page.evaluate("([pane, least]) => window.glowplug.inspect.frames(pane).filter(frame => frame.width >= least)", [pane, least])
+
+    def root(self, pane="flame"):
+        return self.page.evaluate("pane => window.glowplug.inspect.frames(pane)[0]", pane)
 
     def hits(self, pane="flame"):
         return self.page.evaluate("pane => window.glowplug.inspect.hits(pane)", pane)

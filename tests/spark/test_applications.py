@@ -23,9 +23,12 @@ BUSIEST = {
 def cases() -> list:
     if not versions.FULL:
         return [("3.5.9", LOCAL, "SqlReport"), ("3.5.9", LOCAL, "report.py"), ("4.3.0", CLUSTER, "TwoGroups")]
-    # PySpark takes this machine's Python from 3.4 on.
-    return [(version, master, name) for version in versions.SPARKS for master in (LOCAL, CLUSTER) for name in BUSIEST
-            if name != "report.py" or versions.is_at_least(version, "3.4.0")]
+    # The one with most to assert on both masters, SQL on each in turn; PySpark takes this machine's Python from 3.4 on.
+    java = [(version, master, "TwoGroups") for version in versions.SPARKS for master in (LOCAL, CLUSTER)]
+    sql = [(version, CLUSTER if at % 2 else LOCAL, "SqlReport") for at, version in enumerate(versions.SPARKS)]
+    python = [(version, LOCAL if at % 2 else CLUSTER, "report.py") for at, version in enumerate(versions.SPARKS)
+              if versions.is_at_least(version, "3.4.0")]
+    return java + sql + python
 
 
 @dataclasses.dataclass

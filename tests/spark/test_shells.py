@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from support import distributions, processes, spark as spark_support
+from support import distributions, processes, spark as spark_support, versions
 
 SCALA = "println(spark.range(10).count)\n"
 PYTHON = """
@@ -17,7 +17,7 @@ spark.stop()
 """
 
 
-@pytest.mark.parametrize("version", ["3.5.9", "4.3.0"])
+@pytest.mark.parametrize("version", ["3.3.4", "3.5.9", "4.3.0"] if versions.FULL else ["3.5.9"])
 def test_spark_shell_shows_the_start_and_the_end(spark, jar, tmp_path, version):
     chosen = spark(version)
     home = distributions.own_home(version, tmp_path / "spark")
@@ -27,6 +27,7 @@ def test_spark_shell_shows_the_start_and_the_end(spark, jar, tmp_path, version):
                          env=environment(chosen, home, tmp_path)), tmp_path)
 
 
+@pytest.mark.skipif(not versions.FULL, reason="in checkAll")
 def test_a_python_program_without_spark_submit_shows_the_start_and_the_end(spark, jar, tmp_path):
     chosen = spark("3.5.9")
     home = distributions.own_home("3.5.9", tmp_path / "spark")

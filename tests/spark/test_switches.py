@@ -2,7 +2,7 @@
 
 import pytest
 
-from support import folders, processes
+from support import folders, processes, versions
 
 CLUSTER = "local-cluster[2,1,1024]"
 
@@ -14,6 +14,7 @@ def run(spark, application):
     return lambda conf: chosen.submit(CLUSTER, application("Endings", chosen), args=["no-stop"], conf=conf).succeeded()
 
 
+@pytest.mark.skipif(not versions.FULL, reason="in checkAll")
 def test_executors_are_left_out_where_they_are_switched_off(run):
     made = run({"spark.glowplug.executor.enabled": "false"})
     assert made.stdout == "[1, 2]\n"

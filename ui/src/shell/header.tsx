@@ -22,7 +22,7 @@ export function Header({ page, samples, theme, onTheme, onHelp, onFilter }: Prop
   const chips: [text: string, alarming: boolean][] = [
     [plural(page.processes.length, 'process', 'processes'), false],
     [plural(samples, 'CPU sample', 'CPU samples'), false],
-    [lost === 0 ? 'none lost' : `${count(lost)} lost`, lost > 0],
+    [lost === 0 ? 'none lost' : `${count(lost)} without a full stack`, lost > 0],
     [page.warnings.length === 0 ? 'no warnings' : plural(page.warnings.length, 'warning', 'warnings'), page.warnings.length > 0],
     [folded === 0 ? 'nothing folded' : `${count(folded)} folded`, false],
   ]
@@ -63,7 +63,7 @@ function Details({ page, onFilter }: Pick<Properties, 'page' | 'onFilter'>) {
           application.spark === '' ? '' : `Spark ${application.spark}`,
           application.scala === '' ? '' : `Scala ${application.scala}`,
           page.engine,
-          page.periodMicroseconds > 0 ? `a CPU sample stands for ${page.periodMicroseconds / 1000} ms` : '',
+          page.periodMicroseconds > 0 ? `a CPU sample stands for ${page.periodMicroseconds / 1000} ms, as set` : '',
           `report ${page.seq}${page.final ? ', the last one' : ''}`,
         ]
           .filter(part => part !== '')
@@ -132,7 +132,7 @@ function Details({ page, onFilter }: Pick<Properties, 'page' | 'onFilter'>) {
       )}
       {page.folded.length === 0 ? null : (
         <section>
-          <h2>Folded to stay within memory</h2>
+          <h2>Folded to stay within limits</h2>
           <Table head={['What', 'Count', 'CPU']} numbers={1}>
             {page.folded.map(entry => (
               <tr>
