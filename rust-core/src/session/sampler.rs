@@ -16,8 +16,8 @@ use std::time::Duration;
 
 /// The ring holds 2 000 samples, and class names can go away: neither waits longer.
 const DRAIN: u64 = 50_000_000;
-/// Of drains, when all intervals are longer: 0.4 s at most.
-const MOST_DRAINS_SKIPPED: u32 = 8;
+/// How much longer than [`DRAIN`] is waited where all intervals are longer: class names still wait for 0.2 s at most.
+const MOST_DRAINS_SKIPPED: u32 = 4;
 /// Threads of the JVM itself are looked at once a second, and costs are taken.
 const SECOND: u64 = 1_000_000_000;
 /// Without the wall engine threads are still swept, for names, ends, and CPU of threads without timer.
