@@ -5,19 +5,17 @@
 
 use super::fields::{self, Pairs};
 use super::guard::NativeFailure;
-use super::place::{place, Place};
+use super::place::place;
 use super::start::{build_id, engines_text, Java, Start};
-use super::work::{word, Asked, Job, Work};
-use crate::application::{
-    folder_name, Application, ApplicationEvent, ApplicationInfo, Formats, OwnProcess, SummarySetting,
-};
+use super::state::{Me, State};
+use super::work::{word, Asked, Job};
+use crate::application::{ApplicationEvent, ApplicationInfo, SummarySetting};
 use crate::jvm::{Hotspot, Vm};
-use crate::profile::{ProcessIdentity, ProcessStatus, TaskLabels, Warning, MAX_LABEL};
+use crate::profile::{ProcessIdentity, TaskLabels, Warning, MAX_LABEL};
 use crate::session::{Clock, Engines, Inbox, Level, Machine, Plan, Sender, Session, SystemClock};
-use crate::settings::{self, Origin, Redaction, Resolution, Role, Settings, Triple};
+use crate::settings::{self, Origin, Redaction, Resolution, Role, Triple};
 use once_cell::sync::{Lazy, OnceCell};
 use parking_lot::{Condvar, Mutex, RwLock};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -37,46 +35,6 @@ pub(crate) struct Core {
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct State {
-    me: Option<Me>,
-    applications: BTreeMap<i32, Open>,
-    last_application: i32,
-    sender: Option<Sender>,
-    work: Work,
-    /// Running totals of this JVM at its last delta: what an application that is opened later is not charged.
-    so_far: ProcessStatus,
-    /// Why the sampler thread has ended: also for what is opened after that.
-    stopped: Option<Warning>,
-    ended: bool,
-}
-
-/// This process as it was started last.
-struct Me {
-    role: Role,
-    process: Pairs,
-    identity: ProcessIdentity,
-    settings: Settings,
-    redaction: Arc<Redaction>,
-    effective: Vec<SummarySetting>,
-    /// What was said at the start, for the summaries of the applications of this driver.
-    warnings: Vec<Warning>,
-    place: Place,
-    profiled: bool,
-}
-
-/// An application whose driver this is.
-struct Open {
-    application: Application,
-    root: Option<String>,
-    closed: bool,
-    own: OwnProcess,
-}
-
-/// Handle of files that belong to no application of this JVM.
-const NO_APPLICATION: i32 = 0;
-/// Five minutes of a JVM with the agent and no SparkContext: it then gets an application of its own.
-const MOST_DELTAS_BEFORE_AN_APPLICATION: usize = 30;
 /// How long one look at the clock may be overdue while the io thread waits.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 const SAMPLER_WAIT: Duration = Duration::from_millis(1_500);
@@ -550,135 +508,6 @@ impl Core {
     }
 }
 
-impl State {
-    fn open(&mut self, info: ApplicationInfo) -> i32 {
-        let Some(me) = &self.me else { return 0 };
-        self.last_application += 1;
-        let handle = self.last_application;
-        let root =
-            me.place.root.as_ref().map(|root| format!("{root}/{}", folder_name(&info.id, &info.attempt)));
-        let redaction = me.redaction.clone();
-        let info = ApplicationInfo {
-            jar: me.process.get("jar").to_owned(),
-            engines: me.identity.engines.join(", "),
-            settings: me.effective.clone(),
-            name: redaction.redact_text(&info.name),
-            ..info
-        };
-        let mut application = Application::new(
-            info,
-            &me.settings,
-            root.clone(),
-            Box::new(Formats),
-            Box::new(move |text| redaction.redact_text(text)),
-        );
-        for warning in me.warnings.iter().chain(&self.stopped) {
-            application.warn(warning.clone(), true);
-        }
-        let own = OwnProcess::beginning_at(self.so_far.clone());
-        self.applications.insert(handle, Open { application, root, closed: false, own });
-        handle
-    }
-
-    /// A JVM with the agent and without Spark is its own application.
-    fn open_own_application(&mut self) {
-        if self.applications.is_empty() {
-            let id = format!("jvm-{}", std::process::id());
-            self.open(ApplicationInfo { name: id.clone(), id, ..ApplicationInfo::default() });
-        }
-    }
-
-    fn place_deltas(&mut self, inbox: &Inbox, now: u64) {
-        let Some(me) = &self.me else { return };
-        if me.role == Role::Agent && inbox.len() > MOST_DELTAS_BEFORE_AN_APPLICATION {
-            self.open_own_application();
-        }
-        let Some(me) = &self.me else { return };
-        if let Some(sender) = &mut self.sender {
-            sender.collect(inbox);
-            return;
-        }
-        let Some(open) = self.applications.values_mut().rev().find(|open| !open.closed) else { return };
-        let Open { application, own, .. } = open;
-        if let Some((dictionary, epoch)) = inbox.take_names() {
-            own.names(application, &dictionary, epoch, now);
-        }
-        for delta in inbox.take() {
-            self.so_far = delta.status.clone();
-            if !own.ingest(application, &me.identity, delta, now) {
-                inbox.want_names();
-            }
-        }
-    }
-
-    fn send(&mut self, now: u64) {
-        let Some(sender) = &mut self.sender else { return };
-        if self.work.has_delta() {
-            return;
-        }
-        if let Some(outgoing) = sender.next(now) {
-            self.work.push(Job::Delta { token: outgoing.token, bytes: outgoing.bytes });
-        }
-    }
-
-    /// A process whose deltas the driver refuses writes its own file.
-    fn write_refused(&mut self) {
-        let (Some(me), Some(sender)) = (&self.me, &self.sender) else { return };
-        let Some(root) = &me.place.root else { return };
-        let name = me.redaction.redact_text(me.process.get("app_name"));
-        let Some(content) = sender.own_file(&name, me.settings.cpu_interval, SystemClock.unix()) else {
-            return;
-        };
-        let folder = folder_name(me.process.get("app_id"), me.process.get("app_attempt"));
-        let path = format!("{root}/{folder}/executors/{}.pb.gz", me.identity.id);
-        self.work.push(Job::File { application: NO_APPLICATION, path, content });
-    }
-
-    /// True while the driver has not acknowledged everything, or an own file is not written.
-    fn has_outgoing(&self) -> bool {
-        self.sender.as_ref().is_some_and(|sender| !sender.is_done()) || self.work.files_of(NO_APPLICATION) > 0
-    }
-
-    /// What the driver has of this executor, as lines to log.
-    fn end_of_executor(&self) -> Vec<u8> {
-        let Some(ending) = self.sender.as_ref().and_then(Sender::ending) else { return Vec::new() };
-        let mut lines = Vec::new();
-        match ending {
-            Ok(message) => say(&mut lines, Level::Info, &message),
-            Err(message) => say(&mut lines, Level::Warn, &message),
-        }
-        fields::encode(lines)
-    }
-
-    fn awaited(&self, application: i32) -> usize {
-        self.applications.get(&application).map_or(0, |open| open.application.awaited(SystemClock.unix()))
-    }
-
-    fn failed(&mut self, message: String) {
-        let warning = Warning { code: "profiler-stopped".to_owned(), message };
-        for open in self.applications.values_mut() {
-            open.application.warn(warning.clone(), true);
-        }
-        if let Some(sender) = &mut self.sender {
-            sender.failed(warning.clone(), SystemClock.unix());
-        }
-        self.stopped = Some(warning);
-    }
-}
-
-impl Open {
-    fn queue(&self, handle: i32, files: Vec<crate::application::FolderFile>, work: &mut Work) {
-        let Some(root) = &self.root else { return };
-        for file in files {
-            let path = format!("{root}/{}", file.path);
-            work.push(match file.bytes {
-                Some(content) => Job::File { application: handle, path, content },
-                None => Job::Delete { application: handle, path },
-            });
-        }
-    }
-}
-
 /// The command line over fields: arguments in; exit, stdout and stderr out.
 pub(crate) fn command(arguments: &[u8]) -> Result<Vec<u8>, NativeFailure> {
     let outcome = crate::command::run(&fields::decode(arguments)?);
@@ -686,7 +515,7 @@ pub(crate) fn command(arguments: &[u8]) -> Result<Vec<u8>, NativeFailure> {
     Ok(fields::encode(["exit", &exit, "stdout", &outcome.stdout, "stderr", &outcome.stderr]))
 }
 
-fn say(answer: &mut Vec<String>, level: Level, message: &str) {
+pub(super) fn say(answer: &mut Vec<String>, level: Level, message: &str) {
     answer.extend([format!("log.{}", word(level)), message.to_owned()]);
 }
 

@@ -8,6 +8,7 @@ mod fields;
 mod guard;
 mod place;
 mod start;
+mod state;
 mod work;
 
 use self::core::CORE;
