@@ -289,7 +289,7 @@ fn wrong_input_is_named_with_what_to_do() {
     assert_eq!(error(&["top", &empty]), input(format!("{empty}: no sample in it")));
     assert_eq!(
         error(&["top", &good, "--stage", "4"]),
-        input("`--stage 4`: no such stage; there are 3".into())
+        input("`--stage 4`: no such stage; there is only 3".into())
     );
     assert_eq!(
         error(&["top", &good, "--process", "2"]),
@@ -306,7 +306,7 @@ fn wrong_input_is_named_with_what_to_do() {
         error(&["top", &good, "--stages", "4"]),
         usage("there is no option `--stages`; did you mean `--stage`? Known: -n, --sort, --value, --stage, --process, --methods, --idle")
     );
-    assert_eq!(error(&["top", &good, "-n", "0"]), usage("`-n 0`: a whole number from 1"));
+    assert_eq!(error(&["top", &good, "-n", "0"]), usage("`-n 0`: a whole number, 1 or more"));
     assert_eq!(error(&["top", &good, "-n"]), usage("`-n` needs a value"));
     assert_eq!(error(&["top", &good, "--stage", "1", "--stage=2"]), usage("`--stage` is given twice"));
     assert_eq!(error(&["top"]), usage("name a folder of Glowplug, or pprof files"));

@@ -43,7 +43,7 @@ pub(super) fn run(args: &[String]) -> Result<Done, Failure> {
             .parse()
             .ok()
             .filter(|rows| *rows > 0)
-            .ok_or_else(|| Failure::Use(format!("`-n {text}`: a whole number from 1")))?,
+            .ok_or_else(|| Failure::Use(format!("`-n {text}`: a whole number, 1 or more")))?,
     };
     let value = value_type(arguments.value("--value").unwrap_or("cpu"))?;
     let by_total = match arguments.value("--sort").unwrap_or("self") {
@@ -100,6 +100,7 @@ impl Filter<'_> {
                 let key = key.as_str();
                 return Err(Failure::Input(match known.len() {
                     0 => format!("`--{key} {wanted}`: no sample in this profile has a {key}"),
+                    1 => format!("`--{key} {wanted}`: no such {key}; there is only {}", some_of(known)),
                     _ => format!("`--{key} {wanted}`: no such {key}; there are {}", some_of(known)),
                 }));
             }

@@ -641,6 +641,17 @@ mod bad_input {
     }
 
     #[test]
+    fn an_unknown_key_that_is_near_to_none_names_the_page() {
+        assert_eq!(
+            messages(&driver(&[conf("spark.glowplug.flavour", "x")])),
+            [(
+                "unknown-key",
+                "spark.glowplug.flavour is not a setting of this version and has no effect; docs/SETTINGS.md lists all"
+            )]
+        );
+    }
+
+    #[test]
     fn an_unknown_switch_names_the_nearest_one() {
         let triples = [
             environment("ENABLE_AMAZN_PROFILER", "true"),

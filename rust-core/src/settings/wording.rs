@@ -3,7 +3,7 @@
 use super::context::ContextError;
 use super::found::{Chosen, Found};
 use super::keys::{self, Cloud, Default, Source, CLOUDS, KEYS, PREFIX};
-use super::nearest::nearest;
+use super::nearest::{near, nearest};
 use super::redaction::HIDDEN;
 use super::values::Value;
 use super::{Effective, Origin, Redaction, Triple, Warning};
@@ -32,28 +32,29 @@ pub(crate) fn unknown_key(key: &str, name: &str) -> Warning {
         );
         return Warning { code: "label-as-setting", message };
     }
-    let near = nearest(name, KEYS.iter().map(|key| key.name)).unwrap_or_default();
-    let message = format!(
-        "{key} is not a setting of this version and has no effect; the nearest one is {PREFIX}{near}"
-    );
+    let near = near(name, KEYS.iter().map(|key| key.name)).map(|near| format!("{PREFIX}{near}"));
+    let message = format!("{key} is not a setting of this version and has no effect{}", nearest_one(near));
     Warning { code: "unknown-key", message }
 }
 
 pub(crate) fn unknown_switch(key: &str) -> Warning {
-    let near = nearest(key, keys::spellings(Source::Environment)).unwrap_or_default();
+    // A key with this shape is meant for some profiler, and there are three.
+    let near = nearest(key, keys::spellings(Source::Environment)).map(str::to_owned);
     let key = printable(key);
-    let message =
-        format!("{key} is not a switch of Glowplug and has no effect on it; the nearest one is {near}");
+    let message = format!("{key} is not a switch of Glowplug and has no effect on it{}", nearest_one(near));
     Warning { code: "unknown-switch", message }
 }
 
 pub(crate) fn unknown_field(context: &str, field: &str) -> Warning {
-    let near = nearest(field, keys::spellings(Source::ContextField)).unwrap_or_default();
+    let near = near(field, keys::spellings(Source::ContextField)).map(str::to_owned);
     let field = printable(field);
-    let message = format!(
-        "{context} has the field {field}, which is unknown and has no effect; the nearest one is {near}"
-    );
+    let message =
+        format!("{context} has the field {field}, which is unknown and has no effect{}", nearest_one(near));
     Warning { code: "unknown-field", message }
+}
+
+fn nearest_one(near: Option<String>) -> String {
+    near.map_or("; docs/SETTINGS.md lists all".to_owned(), |near| format!("; the nearest one is {near}"))
 }
 
 pub(crate) fn context_not_understood(

@@ -126,8 +126,11 @@ function Values({ name, page, selection, wanted, onChange }: Omit<FilterProperti
 export function keyName(key: string): string {
   const known = KEY_NAMES.get(key)
   if (known !== undefined) return known
-  const words = visible(key.replace(/^user_/, '')).replace(/_/g, ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  const words = visible(key.replace(/^user_/, '')).replace(/_/g, ' ').trim()
+  if (words === '') return '(label without a name)'
+  const title = words.charAt(0).toUpperCase() + words.slice(1)
+  // A label that the job sets may be called as one of Spark's.
+  return [...KEY_NAMES.values()].includes(title) ? `Label ${words}` : title
 }
 
 function valueName(key: string, value: string): string {

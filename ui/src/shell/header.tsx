@@ -5,6 +5,9 @@ import { NONE } from '../model/select'
 import { count, duration, percent } from '../model/units'
 import type { ThemeChoice } from './theme'
 
+/** Milliseconds of CPU below which a stage has too few samples for a share to say anything. */
+const FEW_SAMPLES = 500
+
 interface Properties {
   readonly page: Page
   readonly samples: number
@@ -124,7 +127,7 @@ function Details({ page, onFilter }: Pick<Properties, 'page' | 'onFilter'>) {
                 <td class="wide">{visible(stage.name)}</td>
                 <td>{seconds(stage.cpuMilliseconds / 1000)}</td>
                 <td>{seconds(stage.sparkCpuMilliseconds / 1000)}</td>
-                <td>{stage.sparkCpuMilliseconds > 0 ? `${((100 * stage.cpuMilliseconds) / stage.sparkCpuMilliseconds).toFixed(1)} %` : ''}</td>
+                <td>{stage.sparkCpuMilliseconds >= FEW_SAMPLES ? `${((100 * stage.cpuMilliseconds) / stage.sparkCpuMilliseconds).toFixed(1)} %` : ''}</td>
               </tr>
             ))}
           </Table>

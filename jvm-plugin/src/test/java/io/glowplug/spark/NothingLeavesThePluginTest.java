@@ -158,6 +158,9 @@ public class NothingLeavesThePluginTest {
         final List<String> places = new ArrayList<>();
 
         @Override
+        public void announce(String message) {}
+
+        @Override
         public void info(String message) {}
 
         @Override
