@@ -55,8 +55,8 @@ pub fn resolve(triples: &[Triple], role: Role) -> Resolution {
         Role::Executor | Role::Agent => Vec::new(),
     };
     let gather = role == Role::Driver && (decision.run.is_ok() || executors_run(triples, &passed_on));
-    let settings = settings(&chosen, decision.run, gather, &redaction);
     let effective = effective(&chosen, &redaction);
+    let settings = settings(&chosen, decision.run, gather, &effective);
     Resolution { settings, effective, warnings, passed_on, redaction }
 }
 
@@ -83,10 +83,11 @@ fn executors_run(triples: &[Triple], passed_on: &[(String, String)]) -> bool {
     resolve(&seen, Role::Executor).settings.run.is_ok()
 }
 
-fn settings(chosen: &Chosen<'_>, run: Result<(), String>, gather: bool, redaction: &Redaction) -> Settings {
+fn settings(chosen: &Chosen<'_>, run: Result<(), String>, gather: bool, effective: &[Effective]) -> Settings {
     let printable = |name: &str| {
         chosen.text(name)?;
-        chosen.found(name).map(|at| without_secrets(at, redaction))
+        let shown = effective.iter().find(|row| row.key.strip_prefix(PREFIX) == Some(name));
+        shown.map(|row| row.value.clone())
     };
     let dir = match chosen.value("dir") {
         Some(Value::Text(Some(path))) => Folder::At(path.clone()),
