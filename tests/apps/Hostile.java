@@ -86,10 +86,7 @@ public final class Hostile {
     }
 
     private static long mixed(long value, int rounds) {
-        for (int i = 0; i < rounds; i++) {
-            value = (value ^ value >>> 31) * 0x7fb5d329728ea185L + i;
-        }
-        return value;
+        return resumed(value, 0, rounds);
     }
 
     // --- threads ---
