@@ -109,7 +109,7 @@ mod tests {
         let standalone =
             [("master", "spark://m:7077"), ("deploy_mode", "cluster"), ("user_home", "/data/ann")];
         assert_eq!(
-            place(&Folder::Default, &process(&standalone), "/work/1").warning.as_deref(),
+            place(&Folder::Default, &process(&standalone), "/container").warning.as_deref(),
             Some(
                 "the profile goes to /data/ann/glowplug-profiles on the disk of whichever worker runs this driver: \
                  set spark.glowplug.dir to a folder on a shared file system (hdfs://, s3a://, gs://, …)"
