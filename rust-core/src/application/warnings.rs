@@ -61,6 +61,7 @@ const MAX_WARNINGS: usize = 500;
 pub(super) struct FileResults {
     /// Files whose last writing failed, with the cause.
     unwritten: BTreeMap<String, String>,
+    /// The others: a file is in one of the two.
     written: BTreeSet<String>,
     first: Option<String>,
 }
@@ -73,6 +74,7 @@ impl FileResults {
 
     /// Answers the first failure's message, so that all of them count as one.
     pub(super) fn failed(&mut self, path: &str, error: &str) -> String {
+        self.written.remove(path);
         self.unwritten.insert(path.to_string(), error.to_string());
         let told = "each report tries again, and the last line of this application says what came of it";
         self.first.get_or_insert_with(|| format!("{path} could not be written: {error}; {told}")).clone()
@@ -81,8 +83,7 @@ impl FileResults {
     /// In words; `None` where all files are there.
     pub(super) fn failures(&self) -> Option<String> {
         let (path, error) = self.unwritten.first_key_value()?;
-        let complete = self.written.difference(&self.unwritten.keys().cloned().collect()).count();
-        let (failed, all) = (self.unwritten.len(), self.unwritten.len() + complete);
+        let (failed, all) = (self.unwritten.len(), self.unwritten.len() + self.written.len());
         Some(format!("{failed} of {all} files could not be written, the first of them {path}: {error}"))
     }
 }

@@ -355,7 +355,7 @@ impl Session {
 
     /// Sends a warning that was logged already with the next delta.
     pub fn report(&self, warning: Warning) {
-        *self.shared.warnings.lock().entry(warning).or_default() += 1;
+        self.shared.report(warning);
     }
 
     /// Makes the sampler thread panic, in tests.
@@ -467,6 +467,10 @@ impl Shared {
 
     fn warn(&self, level: Level, warning: Warning) {
         self.sink.warned(level, &warning);
+        self.report(warning);
+    }
+
+    fn report(&self, warning: Warning) {
         *self.warnings.lock().entry(warning).or_default() += 1;
     }
 
