@@ -158,16 +158,13 @@ impl Sweeper {
         }
         for ended in registry.take_ended() {
             let seen = self.threads.get_mut(ended.slot.0 as usize).and_then(Option::take);
-            let cpu = seen.as_ref().map_or(0, |seen| seen.cpu);
-            // Before the first sweep nobody knows what it had allocated when we came.
-            let allocated = seen.map_or(self.last.map(|_| 0), |seen| seen.allocated);
-            each(
-                ended.slot,
-                Used {
-                    cpu: ended.used.cpu.saturating_sub(cpu),
-                    allocated: allocated.map_or(0, |before| ended.used.allocated.saturating_sub(before)),
-                },
-            );
+            // Before the first sweep nobody knows what it had used when we came.
+            let at_first = self.last.map(|_| 0);
+            let (cpu, allocated) = seen.map_or((at_first, at_first), |seen| (Some(seen.cpu), seen.allocated));
+            let since = |now: u64, before: Option<u64>| before.map_or(0, |before| now.saturating_sub(before));
+            let used =
+                Used { cpu: since(ended.used.cpu, cpu), allocated: since(ended.used.allocated, allocated) };
+            each(ended.slot, used);
             if let Some(reference) = ended.reference {
                 vm.release(reference);
             }
@@ -586,6 +583,31 @@ mod tests {
         assert_eq!(ended, [], "their samples may still come");
         sweeper.forget_ended(&machine, &registry, |slot, used| ended.push((slot.0, used.cpu)));
         assert_eq!(ended, [(0, 30), (2, 0), (3, 50)]);
+    }
+
+    #[test]
+    fn a_thread_that_ends_before_the_first_sweep_is_not_charged_with_its_life_before_us() {
+        let machine = Machine::default();
+        let registry = Registry::new();
+        let mut sweeper = Sweeper::new(Vec::new());
+        let ends = |sweeper: &mut Sweeper, tid: i32| {
+            registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
+            registry.dismiss(tid, Used { cpu: 7_000, allocated: 7_000 });
+            let mut charged = Vec::new();
+            for _ in 0..2 {
+                sweeper.forget_ended(&machine, &registry, |_, used| charged.push((used.cpu, used.allocated)));
+            }
+            charged
+        };
+        assert_eq!(ends(&mut sweeper, 51), [(0, 0)]);
+        sweeper.sweep(
+            Process { vm: &machine, clock: &machine, registry: &registry },
+            PLAN,
+            &mut Sums::default(),
+        );
+        assert_eq!(ends(&mut sweeper, 52), [(7_000, 7_000)], "born under our eyes");
+        sweeper.skip();
+        assert_eq!(ends(&mut sweeper, 53), [(0, 0)], "sampling was off");
     }
 
     #[test]
