@@ -16,6 +16,9 @@ pub trait EventSink: Send + Sync {
     /// The calling thread is about to end.
     fn thread_ended(&self);
 
+    /// The calling thread has loaded a class, whose method ids `make_ids` makes.
+    fn class_prepared(&self, make_ids: &dyn Fn());
+
     /// The calling thread has allocated an object that was picked for a sample. `walk` fills a
     /// buffer with the thread's frames, leaf first, and returns how many there are.
     fn allocated(&self, size: u64, walk: &mut dyn FnMut(&mut [RawFrame]) -> usize);
@@ -64,8 +67,10 @@ unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthrea
 
 /// Makes the class's jmethodIDs, which AsyncGetCallTrace cannot do in a handler.
 unsafe extern "system" fn class_prepare(jvmti: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, class: jclass) {
-    // SAFETY: both are the JVM's own arguments of this callback.
-    unsafe { make_method_ids(jvmti, class) };
+    guarded(|sink| {
+        // SAFETY: both are the JVM's own arguments of this callback.
+        sink.class_prepared(&|| unsafe { make_method_ids(jvmti, class) });
+    });
 }
 
 /// Asks for a class's methods and forgets the answer.

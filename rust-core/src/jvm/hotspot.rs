@@ -426,10 +426,17 @@ impl Vm for Hotspot {
         if threads.is_empty() {
             return Vec::new();
         }
-        if facts::jdk(self.feature).sweep == facts::Sweep::Each {
-            return threads.iter().map(|thread| self.stack_of(*thread, depth)).collect();
+        match facts::jdk(self.feature).sweep {
+            facts::Sweep::Each => threads.iter().map(|thread| self.stack_of(*thread, depth)).collect(),
+            facts::Sweep::List => self.stacks_in_one_stop(threads, depth),
         }
-        self.stacks_in_one_stop(threads, depth)
+    }
+
+    fn stacks_taken_by(&self) -> Option<&'static str> {
+        match facts::jdk(self.feature).sweep {
+            facts::Sweep::Each => None,
+            facts::Sweep::List => Some("VM Thread"),
+        }
     }
 
     fn method(&self, id: MethodId) -> Option<MethodInfo> {

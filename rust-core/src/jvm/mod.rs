@@ -96,6 +96,9 @@ pub trait Vm {
     /// Stack and state of each thread, in the order asked; `None` for one that has ended.
     fn stacks(&self, threads: &[ThreadRef], depth: usize) -> Vec<Option<ThreadStack>>;
 
+    /// The kernel's name of the JVM's thread that takes the [`stacks`](Self::stacks); `None` where the calling thread does.
+    fn stacks_taken_by(&self) -> Option<&'static str>;
+
     /// Names of a method; `None` when its class was unloaded.
     fn method(&self, id: MethodId) -> Option<MethodInfo>;
 

@@ -84,6 +84,8 @@ pub struct Sweeper {
     round: u32,
     read_all: bool,
     look_at_all: bool,
+    /// The thread of the JVM that takes the stacks, once it was looked for; `None` where the calling one does.
+    worker: Option<Option<i32>>,
 }
 
 /// A thread whose stack is asked for.
@@ -187,8 +189,8 @@ impl Sweeper {
         self.threads.clear();
     }
 
-    /// Looks at all threads once.
-    pub fn sweep(&mut self, process: Process, plan: SweepPlan, sink: &mut dyn SweepSink) {
+    /// Looks at all threads once. Returns the CPU nanoseconds that it cost another thread than the calling one.
+    pub fn sweep(&mut self, process: Process, plan: SweepPlan, sink: &mut dyn SweepSink) -> u64 {
         let Process { vm, clock, registry } = process;
         let now = clock.monotonic();
         let elapsed = now.saturating_sub(self.last.unwrap_or(now));
@@ -248,7 +250,8 @@ impl Sweeper {
         }
 
         let references: Vec<_> = look.iter().map(|look| look.reference).collect();
-        for (look, stack) in look.iter().zip(vm.stacks(&references, plan.depth)) {
+        let (stacks, cost_elsewhere) = self.stacks(process, &references, plan.depth);
+        for (look, stack) in look.iter().zip(stacks) {
             self.take(look, registry, stack.as_ref(), sink);
         }
         for Charge { slot, used, elapsed, timerless } in charge {
@@ -263,6 +266,26 @@ impl Sweeper {
                 sink.wall(slot, seen.label, elapsed);
             }
         }
+        cost_elsewhere
+    }
+
+    /// Stacks of the threads, and what they cost the JVM's own thread where that one takes them: its CPU meanwhile,
+    /// in which a rare collection by that thread can be contained.
+    fn stacks(
+        &mut self,
+        process: Process,
+        references: &[ThreadRef],
+        depth: usize,
+    ) -> (Vec<Option<ThreadStack>>, u64) {
+        let Process { vm, clock, .. } = process;
+        let worker = *self.worker.get_or_insert_with(|| {
+            let name = vm.stacks_taken_by()?;
+            clock.threads().into_iter().find(|tid| clock.thread_comm(*tid).as_deref() == Some(name))
+        });
+        let cpu = || worker.and_then(|tid| clock.thread_cpu(tid)).unwrap_or(0);
+        let before = cpu();
+        let stacks = vm.stacks(references, depth);
+        (stacks, cpu().saturating_sub(before))
     }
 
     /// The thread is where a sample with this label saw it.
@@ -334,6 +357,8 @@ mod tests {
     use parking_lot::Mutex;
     use std::collections::BTreeMap;
 
+    const VM_THREAD: i32 = 9;
+
     #[derive(Default)]
     struct Script {
         now: u64,
@@ -367,10 +392,10 @@ mod tests {
             0
         }
         fn threads(&self) -> Vec<i32> {
-            Vec::new()
+            self.0.lock().cpu.keys().copied().collect()
         }
-        fn thread_comm(&self, _: i32) -> Option<String> {
-            None
+        fn thread_comm(&self, tid: i32) -> Option<String> {
+            Some(if tid == VM_THREAD { "VM Thread" } else { "java" }.to_owned())
         }
     }
 
@@ -387,6 +412,9 @@ mod tests {
         }
         fn stacks(&self, threads: &[ThreadRef], _: usize) -> Vec<Option<ThreadStack>> {
             self.0.lock().asked.extend(threads.iter().map(|thread| thread.0));
+            if let Some(cpu) = self.0.lock().cpu.get_mut(&VM_THREAD) {
+                *cpu += 40 * threads.len() as u64;
+            }
             if let Some((registry, label)) = self.1.lock().take() {
                 registry.label_current(label);
             }
@@ -395,6 +423,9 @@ mod tests {
                 .iter()
                 .map(|_| Some(ThreadStack { state: ThreadState::Waiting, frames: vec![frame] }))
                 .collect()
+        }
+        fn stacks_taken_by(&self) -> Option<&'static str> {
+            Some("VM Thread")
         }
         fn method(&self, _: MethodId) -> Option<MethodInfo> {
             None
@@ -640,6 +671,27 @@ mod tests {
         assert_eq!(sweep(&mut sweeper, &mut sums), [41, 42]);
         let all = u64::from(STILL + RESTING_LOOKS) * 50_000_000;
         assert_eq!(sums.wall, BTreeMap::from([(0, all), (1, all)]));
+    }
+
+    #[test]
+    fn what_stacks_cost_the_thread_of_the_jvm_that_takes_them_is_told() {
+        let machine = Machine::default();
+        let registry = Registry::new();
+        let mut sweeper = Sweeper::new(Vec::new());
+        machine.0.lock().cpu.extend([(VM_THREAD, 5_000), (41, 1), (42, 1)]);
+        for tid in [41, 42] {
+            registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
+        }
+        let mut sweep = || {
+            sweeper.sweep(
+                Process { vm: &machine, clock: &machine, registry: &registry },
+                PLAN,
+                &mut Sums::default(),
+            )
+        };
+        assert_eq!(sweep(), 80, "two stacks");
+        machine.0.lock().cpu.extend([(VM_THREAD, 9_000), (42, 2)]);
+        assert_eq!(sweep(), 40, "what it did between two sweeps was not for us");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::sample::clock;
 use crate::sample::cpu::{self, CpuTimers, TimerError};
 use crate::sample::registry::{current_tid, Registry, Used};
 use once_cell::sync::OnceCell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -156,6 +157,7 @@ impl Engines {
             registry: shared.registry,
             timers: shared.timers,
             allocations: shared.allocations,
+            class_cpu: shared.class_cpu.clone(),
             counting: self.counts_allocations().then(|| shared.vm.clone()),
         }));
         jvm::watch(sink);
@@ -230,6 +232,7 @@ struct Events {
     registry: &'static Registry,
     timers: &'static OnceCell<Option<&'static CpuTimers>>,
     allocations: &'static AllocationSampler,
+    class_cpu: Arc<AtomicU64>,
     /// Where allocations are counted: who knows what a thread has allocated.
     counting: Option<Arc<dyn Vm + Send + Sync>>,
 }
@@ -258,6 +261,13 @@ impl EventSink for Events {
         });
         let used = Used { cpu, allocated: allocated.unwrap_or(0) };
         self.registry.dismiss(current_tid(), used).inspect(|record| cpu::delete_timer(record));
+    }
+
+    fn class_prepared(&self, make_ids: &dyn Fn()) {
+        let now = || clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
+        let begin = now();
+        make_ids();
+        self.class_cpu.fetch_add(now().saturating_sub(begin), Ordering::Relaxed);
     }
 
     fn allocated(&self, size: u64, walk: &mut dyn FnMut(&mut [RawFrame]) -> usize) {

@@ -131,6 +131,8 @@ pub(crate) struct Shared {
     registry: &'static Registry,
     ring: &'static Ring,
     allocations: &'static AllocationSampler,
+    /// CPU nanoseconds that application threads spent on our class events, until they are counted.
+    class_cpu: Arc<AtomicU64>,
     labels: Arc<LabelTable>,
     plan: RwLock<Arc<Plan>>,
     /// The engines that carry the plan out.
@@ -218,6 +220,7 @@ impl Session {
             registry,
             ring,
             allocations,
+            class_cpu: Arc::default(),
             labels: Arc::default(),
             plan: RwLock::new(Arc::new(plan)),
             sink,

@@ -182,7 +182,7 @@ impl Sampler {
         }
         let begin = shared.clock.monotonic();
         let process = Process { vm: &*shared.vm, clock: &*shared.clock, registry: shared.registry };
-        self.sweeper.sweep(process, plan, &mut self.collector);
+        self.own_cpu += self.sweeper.sweep(process, plan, &mut self.collector);
         self.longest_pause = self.longest_pause.max(shared.clock.monotonic() - begin);
     }
 
@@ -214,7 +214,7 @@ impl Sampler {
     fn every_second(&mut self) {
         let shared = self.shared.clone();
         let (taken, nanoseconds) = shared.allocations.take_counts();
-        self.own_cpu += nanoseconds;
+        self.own_cpu += nanoseconds + shared.class_cpu.swap(0, Ordering::Relaxed);
         self.pace_allocations(taken);
         if let Some(timers) = shared.timers() {
             self.own_cpu += timers.take_handler_time();
