@@ -33,7 +33,7 @@ pub(crate) enum ContextError {
     NoEnd,
     #[error("its beginning is missing: the value was cut at a blank or a comma; quote all of it")]
     NoBeginning,
-    #[error("it is JSON, but not an object with fields")]
+    #[error("it is no JSON object: {{\"name\":\"value\",…}} is")]
     NotAnObject,
     #[error(
         "{0:?} in it is no field with a value: fields look like \"name\":\"value\", with commas between"
@@ -93,7 +93,8 @@ fn bare(text: &str) -> Result<BTreeMap<String, String>, ContextError> {
         (Some(rest), Some(_)) => rest.strip_suffix('}').unwrap_or(""),
         (Some(_), None) => return Err(ContextError::NoEnd),
         (None, Some(_)) => return Err(ContextError::NoBeginning),
-        (None, None) => return Err(ContextError::NoBraces),
+        (None, None) if text.contains([':', '=']) => return Err(ContextError::NoBraces),
+        (None, None) => return Err(ContextError::NotAnObject),
     };
     let mut fields = BTreeMap::new();
     for part in inner.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -268,7 +269,7 @@ mod tests {
     fn a_fragment_of_bashs_brace_expansion_names_the_cause() {
         assert_eq!(parse(r#""driverEnabled":"true""#), Err(ContextError::NoBraces));
         assert_eq!(parse("driverEnabled:true"), Err(ContextError::NoBraces));
-        assert_eq!(parse("G-1"), Err(ContextError::NoBraces));
+        assert_eq!(parse("driverEnabled=true"), Err(ContextError::NoBraces));
         assert_eq!(
             ContextError::NoBraces.to_string(),
             "only a fragment without braces is left of the JSON: bash expands {a,b} where the value stands unquoted \
@@ -287,9 +288,10 @@ mod tests {
 
     #[test]
     fn other_json_and_broken_fields_are_refused() {
-        for text in ["[]", "true", "1"] {
+        for text in ["[]", "true", "1", "[1,2", "G-1"] {
             assert_eq!(parse(text), Err(ContextError::NotAnObject), "{text}");
         }
+        assert_eq!(ContextError::NotAnObject.to_string(), r#"it is no JSON object: {"name":"value",…} is"#);
         assert_eq!(
             parse("{profilingGroupName}"),
             Err(ContextError::NoField("profilingGroupName".to_string()))
@@ -300,8 +302,8 @@ mod tests {
 
     #[test]
     fn hostile_texts_end_in_an_error() {
-        assert_eq!(parse(&"[".repeat(60_000)), Err(ContextError::NoBraces));
-        assert_eq!(parse(&"\\".repeat(60_000)), Err(ContextError::NoBraces));
-        assert_eq!(parse("\u{0}"), Err(ContextError::NoBraces));
+        assert_eq!(parse(&"[".repeat(60_000)), Err(ContextError::NotAnObject));
+        assert_eq!(parse(&"\\".repeat(60_000)), Err(ContextError::NotAnObject));
+        assert_eq!(parse("\u{0}"), Err(ContextError::NotAnObject));
     }
 }

@@ -76,6 +76,8 @@ pub(crate) enum ValueError {
     OutOfRange,
     #[error("is not an absolute path")]
     NotAbsolute,
+    #[error("begins with ~, which only a shell turns into a home")]
+    Tilde,
 }
 
 impl Unit {
@@ -107,12 +109,10 @@ impl Kind {
             }
             Kind::Size { off: true, .. } if bare.eq_ignore_ascii_case("off") => Ok(Value::Size(None)),
             Kind::Size { min, max, .. } => Ok(Value::Size(Some(in_range(size(bare)?, min, max)?))),
-            Kind::Count { min, max } => {
-                let value = bare.parse().map_err(|_| ValueError::NotUnderstood)?;
-                Ok(Value::Count(in_range(value, min, max)?))
-            }
+            Kind::Count { min, max } => Ok(Value::Count(in_range(count(bare)?, min, max)?)),
             Kind::Share { min, max } => Ok(Value::Share(in_range(share(bare)?, min, max)?)),
             Kind::Folder if bare.eq_ignore_ascii_case("none") => Ok(Value::Text(None)),
+            Kind::Folder if bare == "~" || bare.starts_with("~/") => Err(ValueError::Tilde),
             Kind::LocalPath if !trimmed.starts_with('/') => Err(ValueError::NotAbsolute),
             Kind::Folder | Kind::LocalPath | Kind::Text => Ok(Value::Text(Some(trimmed.to_string()))),
         }
@@ -215,6 +215,11 @@ fn size(text: &str) -> Result<u64, ValueError> {
         _ => return Err(ValueError::UnknownUnit(unit)),
     };
     number.checked_mul(1 << shift).ok_or(ValueError::OutOfRange)
+}
+
+fn count(text: &str) -> Result<u64, ValueError> {
+    let value: i128 = text.parse().map_err(|_| ValueError::NotUnderstood)?;
+    u64::try_from(value).map_err(|_| ValueError::OutOfRange)
 }
 
 fn number_and_unit(text: &str) -> Result<(u64, String), ValueError> {
@@ -377,10 +382,24 @@ mod tests {
     }
 
     #[test]
+    fn counts_are_whole_numbers_in_range() {
+        let depth = Kind::Count { min: 16, max: 1_000 };
+        assert_eq!(depth.parse("1000"), Ok(Value::Count(1_000)));
+        for text in ["-1", "15", "1001", "99999999999999999999"] {
+            assert_eq!(depth.parse(text), Err(ValueError::OutOfRange), "{text}");
+        }
+        for text in ["deep", "1e3", "100.5", "-"] {
+            assert_eq!(depth.parse(text), Err(ValueError::NotUnderstood), "{text}");
+        }
+    }
+
+    #[test]
     fn folders_paths_and_lists() {
         assert_eq!(Kind::Folder.parse("none"), Ok(Value::Text(None)));
         assert_eq!(Kind::Folder.parse(" s3://b/x y "), Ok(Value::Text(Some("s3://b/x y".to_string()))));
         assert_eq!(Kind::Folder.parse("  "), Err(ValueError::Empty));
+        assert_eq!(Kind::Folder.parse("~/profiles"), Err(ValueError::Tilde));
+        assert_eq!(Kind::Folder.parse("~backup"), Ok(Value::Text(Some("~backup".to_string()))));
         assert_eq!(Kind::LocalPath.parse("tmp"), Err(ValueError::NotAbsolute));
         assert_eq!(Kind::LocalPath.parse("/tmp"), Ok(Value::Text(Some("/tmp".to_string()))));
         let names = vec!["Signal Dispatcher".to_string(), "a".to_string()];
