@@ -122,3 +122,25 @@ def test_a_zoom_in_each_view_of_100_000_nodes_stays_within_its_bound(large, open
         assert viewer.root(pane)["total"] == root["total"]
     print(f"zoom {statistics.median(zooms):.0f} ms of {[round(zoom) for zoom in zooms]}")
     assert statistics.median(zooms) <= ZOOM_MS, zooms
+
+
+@pytest.mark.parametrize(
+    "change, back",
+    [
+        (lambda viewer: viewer.measure("Latency"), lambda viewer: viewer.measure("CPU")),
+        (lambda viewer: viewer.measure("Wall"), lambda viewer: viewer.measure("CPU")),
+        (lambda viewer: viewer.view("Hot spots"), lambda viewer: viewer.view("Flame graph")),
+        (lambda viewer: viewer.view("Top"), lambda viewer: viewer.view("Flame graph")),
+        (lambda viewer: viewer.search("spark"), lambda viewer: viewer.search("")),
+    ],
+    ids=["latency", "wall", "hot spots", "top", "search"],
+)
+def test_what_changes_the_whole_picture_of_100_000_nodes_costs_no_more_than_a_load(large, open_page, change, back):
+    viewer = open_page(large.path)
+    clock = Clock(viewer)
+    changes = []
+    for _ in range(5):
+        changes.append(clock.measure(lambda: change(viewer)))
+        back(viewer)
+    print(f"change {statistics.median(changes):.0f} ms of {[round(change) for change in changes]}")
+    assert statistics.median(changes) <= LOAD_MS, changes
