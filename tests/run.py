@@ -1,12 +1,11 @@
 """Runs the suites one after another: run.py check|checkAll [suite…]
 
 Prints seconds by suite and, as its last line, how many passed and failed over all of them. `checkAll` is the same at
-full size; it goes on where it stopped (build/checkAll.json) and, when all suites ran, writes docs/VERIFIED.md.
+full size; it writes docs/VERIFIED.md after each suite and passes over those that it holds for this very content.
 """
 
 import dataclasses
 import datetime
-import json
 import os
 import platform
 import re
@@ -21,7 +20,6 @@ import setup
 from support import machine
 
 RESULTS = machine.ROOT / "build/results"
-RECORD = machine.ROOT / "build/checkAll.json"
 VERIFIED = machine.ROOT / "docs/VERIFIED.md"
 LONGEST = {"check": 25 * 60, "checkAll": 4 * 60 * 60}
 
@@ -52,15 +50,13 @@ def main(mode: str, names: list) -> int:
     for name in names or available:
         counts = record.finished(name)
         if counts:
-            print(f"\n== {name}: finished before at this commit", flush=True)
+            print(f"\n== {name}: finished before, and nothing has changed since", flush=True)
         else:
             print(f"\n== {name}", flush=True)
             counts = run_suite(available[name], mode)
             record.add(name, counts)
         finished[name] = counts
     total = Counts(*(sum(getattr(counts, field.name) for counts in finished.values()) for field in dataclasses.fields(Counts)))
-    if mode == "checkAll" and not names:
-        write_verified(record.commit, finished, total)
     report(finished, total)
     return 1 if total.failed else 0
 
@@ -176,35 +172,75 @@ def report(finished: dict, total: Counts) -> None:
     print(f"{total}", flush=True)
 
 
+@dataclasses.dataclass
+class Row:
+    """How a suite went when checkAll ran it last."""
+    counts: Counts
+    commit: str
+    date: str
+
+
 class Record:
-    """What checkAll has finished, without a failure, at this commit. A changed work tree is never gone on with."""
+    """docs/VERIFIED.md: it is written after each suite of checkAll, and tells it which ones are finished."""
 
     def __init__(self, mode: str):
-        self.commit = machine.output(["git", "rev-parse", "HEAD"], cwd=machine.ROOT).strip()
-        changes = machine.output(["git", "status", "--porcelain", "--", ".", ":!docs/VERIFIED.md"], cwd=machine.ROOT)
-        self._kept = mode == "checkAll" and not changes
-        if changes:
-            self.commit += " with changes"
-        stored = json.loads(RECORD.read_text()) if self._kept and RECORD.exists() else {}
-        self._suites = stored["suites"] if stored.get("commit") == self.commit else {}
+        self._commit = git("rev-parse", "HEAD")
+        self._kept = mode == "checkAll"
+        if self._kept and git("status", "--porcelain", "--", *ALL_BUT_THE_RECORD):
+            print("the work tree has changes: nothing of this run is recorded, and no suite counts as finished before")
+            self._kept = False
+        self._rows = read_rows(VERIFIED.read_text()) if self._kept and VERIFIED.exists() else {}
 
     def finished(self, name: str):
-        return Counts(**self._suites[name]) if name in self._suites else None
+        """What a suite counted if nothing has changed since but the record itself, and nothing had failed."""
+        row = self._rows.get(name)
+        if row is None or row.counts.failed:
+            return None
+        if row.commit != self._commit and not same_content(row.commit, self._commit):
+            return None
+        return row.counts
 
     def add(self, name: str, counts: Counts) -> None:
-        if self._kept and not counts.failed:
-            self._suites[name] = dataclasses.asdict(counts)
-            RECORD.write_text(json.dumps({"commit": self.commit, "suites": self._suites}, indent=1))
+        if not self._kept:
+            return
+        self._rows[name] = Row(counts, self._commit, f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M}")
+        order = list(suites())
+        rows = {name: self._rows[name] for name in order if name in self._rows}
+        VERIFIED.write_text(write_rows(rows, [name for name in order if name not in rows]))
 
 
-def write_verified(commit: str, finished: dict, total: Counts) -> None:
-    rows = [f"| {name} | {counts.passed} | {counts.failed} | {counts.skipped} | {counts.seconds:.0f} |" for name, counts in finished.items()]
-    VERIFIED.parent.mkdir(exist_ok=True)
-    VERIFIED.write_text("\n".join([
-        "# Verified", "", "The last `./gradlew checkAll`: every suite, at full size and over all versions of tests/versions.json.", "",
-        f"* Commit: {commit}", f"* Date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC", f"* Machine: {describe_machine()}", "",
-        "| suite | passed | failed | skipped | seconds |", "|---|---|---|---|---|", *rows,
-        f"| all | {total.passed} | {total.failed} | {total.skipped} | {total.seconds:.0f} |", ""]))
+ALL_BUT_THE_RECORD = (".", ":!docs/VERIFIED.md")
+
+
+def same_content(one: str, other: str) -> bool:
+    try:
+        return not git("diff", "--name-only", one, other, "--", *ALL_BUT_THE_RECORD)
+    except subprocess.CalledProcessError:
+        return False  # a commit that this clone does not have
+
+
+def git(*words: str) -> str:
+    return machine.output(["git", *words], cwd=machine.ROOT).strip()
+
+
+def write_rows(rows: dict, missing: list) -> str:
+    counts = [row.counts for row in rows.values()]
+    total = Counts(*(sum(getattr(count, field.name) for count in counts) for field in dataclasses.fields(Counts)))
+    return "\n".join([
+        "# Verified", "",
+        "How each suite went when `./gradlew checkAll` ran it last: at full size, over all versions of tests/versions.json. The", "runner writes this file.", "",
+        f"* Machine of the last run: {describe_machine()}",
+        *([f"* Never run: {', '.join(missing)}"] if missing else []), "",
+        "| suite | passed | failed | skipped | seconds | commit | ended (UTC) |", "|---|---|---|---|---|---|---|",
+        *(f"| {name} | {row.counts.passed} | {row.counts.failed} | {row.counts.skipped} | {row.counts.seconds:.0f} | {row.commit} | {row.date} |"
+          for name, row in rows.items()),
+        f"| all | {total.passed} | {total.failed} | {total.skipped} | {total.seconds:.0f} | | |", ""])
+
+
+def read_rows(text: str) -> dict:
+    found = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| ([0-9a-f]{40}) \| (.+?) \|$", text, re.M)
+    return {name: Row(Counts(int(passed), int(failed), int(skipped), float(seconds)), commit, date)
+            for name, passed, failed, skipped, seconds, commit, date in found}
 
 
 def describe_machine() -> str:

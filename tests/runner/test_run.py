@@ -1,6 +1,6 @@
 """The runner counts what its suites say, and takes silence for a failure."""
 
-import json
+import re
 
 import pytest
 
@@ -54,26 +54,69 @@ def test_every_folder_with_tests_is_a_suite():
 
 
 @pytest.fixture
-def clean_tree(monkeypatch, tmp_path):
-    """The record of a work tree that has no changes; [commit] can be moved on."""
-    commit = ["abc"]
-    monkeypatch.setattr(run, "RECORD", tmp_path / "checkAll.json")
-    monkeypatch.setattr(machine, "output", lambda command, **_: commit[0] if "rev-parse" in command else "")
-    return commit
+def repository(monkeypatch, tmp_path):
+    """A clone of its own, with one file and the record."""
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    monkeypatch.setattr(run, "VERIFIED", tmp_path / "docs/VERIFIED.md")
+    monkeypatch.setattr(run, "suites", lambda: {"rust": None, "ui": None, "spark": None})
+    (tmp_path / "docs").mkdir()
+    run.git("init", "--quiet")
+    return Repository(tmp_path)
 
 
-def test_check_all_goes_on_after_the_suites_that_passed_at_this_commit(clean_tree):
+class Repository:
+    def __init__(self, folder):
+        self.folder = folder
+        self.commit("one")
+
+    def commit(self, content=None):
+        if content:
+            (self.folder / "file").write_text(content)
+        run.git("add", "--all")
+        run.git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "--quiet", "--message=t")
+        return run.git("rev-parse", "HEAD")
+
+
+def test_check_all_goes_on_after_the_suites_that_passed(repository):
     record = run.Record("checkAll")
     record.add("rust", Counts(passed=5, seconds=2.0))
     record.add("ui", Counts(passed=5, failed=1))
     again = run.Record("checkAll")
     assert again.finished("rust") == Counts(passed=5, seconds=2.0)
     assert again.finished("ui") is None
-    assert json.loads(run.RECORD.read_text())["commit"] == "abc"
-
-
-def test_check_all_starts_over_at_another_commit_and_check_always(clean_tree):
-    run.Record("checkAll").add("rust", Counts(passed=5))
     assert run.Record("check").finished("rust") is None
-    clean_tree[0] = "def"
+
+
+def test_a_commit_of_the_record_alone_makes_no_suite_run_again(repository):
+    run.Record("checkAll").add("rust", Counts(passed=5))
+    repository.commit()
+    assert run.Record("checkAll").finished("rust") == Counts(passed=5)
+    repository.commit("two")
+    assert run.Record("checkAll").finished("rust") is None
+
+
+def test_a_suite_that_runs_again_leaves_the_commits_of_the_others(repository):
+    first = run.git("rev-parse", "HEAD")
+    run.Record("checkAll").add("rust", Counts(passed=5, skipped=1, seconds=2.0))
+    second = repository.commit("two")
+    run.Record("checkAll").add("spark", Counts(passed=7, failed=2, seconds=30.4))
+    lines = run.VERIFIED.read_text().splitlines()
+    assert "* Never run: ui" in lines
+    table = [line.rsplit(" | ", 1)[0] for line in lines if line.startswith("| ")]
+    assert table[1:] == [f"| rust | 5 | 0 | 1 | 2 | {first}", f"| spark | 7 | 2 | 0 | 30 | {second}", "| all | 12 | 2 | 1 | 32 |"]
+
+
+def test_a_changed_work_tree_is_neither_gone_on_with_nor_recorded(repository, capsys):
+    run.Record("checkAll").add("rust", Counts(passed=5))
+    before = run.VERIFIED.read_text()
+    (repository.folder / "file").write_text("not committed")
+    record = run.Record("checkAll")
+    record.add("rust", Counts(passed=6))
+    assert (record.finished("rust"), run.VERIFIED.read_text()) == (None, before)
+    assert "the work tree has changes" in capsys.readouterr().out
+
+
+def test_a_record_of_a_commit_that_is_not_here_counts_for_nothing(repository):
+    run.Record("checkAll").add("rust", Counts(passed=5))
+    run.VERIFIED.write_text(re.sub("[0-9a-f]{40}", "0" * 40, run.VERIFIED.read_text()))
     assert run.Record("checkAll").finished("rust") is None
