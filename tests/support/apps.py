@@ -35,7 +35,7 @@ def hdfs_program(class_path: str) -> Application:
 def _compile(name: str, class_path: str, release: int, against: str) -> Application:
     source = SOURCES / f"{name}.java"
     key = hashlib.sha256(source.read_bytes() + f"{against} {release}".encode()).hexdigest()[:12]
-    folder = machine.cached(f"apps/{name}-{against}-{key}", f"nothing: compiling {source.name} for {against}",
+    folder = machine.cached(f"apps/{name}-{against}-{key}", f"compiling {source.name} for {against}",
                             lambda folder: _make_jar(source, class_path, release, folder))
     return Application(name, folder / f"{name}.jar")
 

@@ -10,7 +10,7 @@ from . import machine, versions
 
 @functools.cache
 def spark_home(version: str) -> Path:
-    return machine.cached(f"spark/{version}", f"Spark {version} (pyspark, Python package index)",
+    return machine.cached(f"spark/{version}", f"fetching Spark {version} (pyspark, Python package index)",
                           lambda folder: _unpack(folder, version))
 
 

@@ -31,7 +31,7 @@ def java_home(version) -> Path:
     if machine.package_candidate(package):
         machine.system_packages(package)
         return _found(version)
-    root = machine.cached(f"jdk/{version}", f"JDK {version} from a newer Debian", lambda folder: _unpack_native(folder, version))
+    root = machine.cached(f"jdk/{version}", f"fetching JDK {version} from a newer Debian", lambda folder: _unpack_native(folder, version))
     return _home_in(root, version)
 
 
@@ -74,7 +74,7 @@ def _home_in(root: Path, version: int) -> Path:
 
 def _emulated() -> Path:
     machine.system_packages("qemu-user-static")
-    return machine.cached("jdk/17-aarch64", "an aarch64 JDK 17 from Debian", _unpack_emulated) / "home"
+    return machine.cached("jdk/17-aarch64", "fetching an aarch64 JDK 17 from Debian", _unpack_emulated) / "home"
 
 
 def _unpack_emulated(folder: Path) -> None:

@@ -33,7 +33,7 @@ def cached(name: str, what: str, make) -> Path:
     with _locked(target):
         if target.exists():
             return target
-        say(f"fetching {what}")
+        say(what)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as temporary:
             folder = Path(temporary) / target.name
             folder.mkdir()

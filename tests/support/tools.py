@@ -14,7 +14,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 def pprof() -> Path:
     """Go's pprof: run it as [pprof(), "-top", file]."""
     version = versions.TABLE["pprof"]
-    return machine.cached(f"pprof/{version}", f"Go's pprof {version} (Go module proxy)", lambda folder: _install_pprof(folder, version)) / "pprof"
+    return machine.cached(f"pprof/{version}", f"fetching Go's pprof {version} (Go module proxy)", lambda folder: _install_pprof(folder, version)) / "pprof"
 
 
 @functools.cache
