@@ -41,7 +41,8 @@ impl Governor {
     }
 
     /// Takes a look; returns the new factor if it has changed. The first window counts for nothing:
-    /// in it the profiler starts.
+    /// in it the profiler starts. The cost goes with the number of samples: what is many times too much
+    /// is cut by as many halves at once as leave it above the limit, for a part of it may have been a burst.
     pub(crate) fn look(&mut self, now: Costs) -> Option<u32> {
         let last = self.last.replace(now)?;
         let seconds = (now.time - last.time) as f64 / 1e9;
@@ -50,7 +51,8 @@ impl Governor {
         let allowed = (self.limit * process).max(FLOOR_PER_SECOND * seconds);
         self.calm_windows = if own < allowed / 4.0 { self.calm_windows + 1 } else { 0 };
         let factor = if own > allowed {
-            (self.factor * 2).min(MAX_FACTOR)
+            let halves = (own / allowed).log2().clamp(1.0, f64::from(MAX_FACTOR.ilog2())) as u32;
+            (self.factor << halves).min(MAX_FACTOR)
         } else if self.calm_windows >= CALM_WINDOWS {
             self.calm_windows = 0;
             (self.factor / 2).max(1)
@@ -88,6 +90,20 @@ mod tests {
         }
         assert_eq!(window(&mut governor, &mut at, 49, 20_000), Some(2), "a calm minute");
         assert_eq!(window(&mut governor, &mut at, 51, 20_000), None, "calm no more");
+    }
+
+    #[test]
+    fn what_costs_far_too_much_is_cut_at_once() {
+        let factor_after = |own| {
+            let mut governor = Governor::new(0.01);
+            let mut at = Costs { time: 0, own: 0, process: 0 };
+            governor.look(at);
+            window(&mut governor, &mut at, own, 20_000)
+        };
+        assert_eq!(factor_after(399), Some(2), "just below four times the limit");
+        assert_eq!(factor_after(801), Some(4));
+        assert_eq!(factor_after(2_400), Some(8), "JDK 8 that waits for its threads to stop");
+        assert_eq!(factor_after(20_000), Some(16));
     }
 
     #[test]
