@@ -186,19 +186,17 @@ class Record:
     def __init__(self, mode: str):
         self._commit = git("rev-parse", "HEAD")
         self._kept = mode == "checkAll"
-        if self._kept and git("status", "--porcelain", "--", *ALL_BUT_THE_RECORD):
+        if self._kept and git("status", "--porcelain", "--", ".", RECORD_ITSELF):
             print("the work tree has changes: nothing of this run is recorded, and no suite counts as finished before")
             self._kept = False
         self._rows = read_rows(VERIFIED.read_text()) if self._kept and VERIFIED.exists() else {}
 
     def finished(self, name: str):
-        """What a suite counted if nothing has changed since but the record itself, and nothing had failed."""
+        """What a suite counted if nothing had failed, and nothing that it depends on has changed since."""
         row = self._rows.get(name)
         if row is None or row.counts.failed:
             return None
-        if row.commit != self._commit and not same_content(row.commit, self._commit):
-            return None
-        return row.counts
+        return row.counts if row.commit == self._commit or same_content(row.commit, self._commit, name) else None
 
     def add(self, name: str, counts: Counts) -> None:
         if not self._kept:
@@ -209,12 +207,21 @@ class Record:
         VERIFIED.write_text(write_rows(rows, [name for name in order if name not in rows]))
 
 
-ALL_BUT_THE_RECORD = (".", ":!docs/VERIFIED.md")
+RECORD_ITSELF = ":!docs/VERIFIED.md"
+# They read the whole tree, or it does not take long.
+OF_EVERYTHING = {"format", "lint", "licences", "rust", "java", "ui", "docs", "rules"}
 
 
-def same_content(one: str, other: str) -> bool:
+def depends_on(name: str) -> list:
+    """A suite of its own folder has nothing to do with the other suites' ones, nor with what the documents say."""
+    if name in OF_EVERYTHING:
+        return [".", RECORD_ITSELF]
+    return [".", ":!docs", ":!*.md", *(f":!tests/{other}" for other in suites() if other != name)]
+
+
+def same_content(one: str, other: str, name: str) -> bool:
     try:
-        return not git("diff", "--name-only", one, other, "--", *ALL_BUT_THE_RECORD)
+        return not git("diff", "--name-only", one, other, "--", *depends_on(name))
     except subprocess.CalledProcessError:
         return False  # a commit that this clone does not have
 

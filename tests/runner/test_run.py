@@ -58,7 +58,7 @@ def repository(monkeypatch, tmp_path):
     """A clone of its own, with one file and the record."""
     monkeypatch.setattr(machine, "ROOT", tmp_path)
     monkeypatch.setattr(run, "VERIFIED", tmp_path / "docs/VERIFIED.md")
-    monkeypatch.setattr(run, "suites", lambda: {"rust": None, "ui": None, "spark": None})
+    monkeypatch.setattr(run, "suites", lambda: {"rust": None, "exits": None, "spark": None})
     (tmp_path / "docs").mkdir()
     run.git("init", "--quiet")
     return Repository(tmp_path)
@@ -69,9 +69,10 @@ class Repository:
         self.folder = folder
         self.commit("one")
 
-    def commit(self, content=None):
+    def commit(self, content=None, file="file"):
         if content:
-            (self.folder / "file").write_text(content)
+            (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / file).write_text(content)
         run.git("add", "--all")
         run.git("-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "--quiet", "--message=t")
         return run.git("rev-parse", "HEAD")
@@ -80,10 +81,10 @@ class Repository:
 def test_check_all_goes_on_after_the_suites_that_passed(repository):
     record = run.Record("checkAll")
     record.add("rust", Counts(passed=5, seconds=2.0))
-    record.add("ui", Counts(passed=5, failed=1))
+    record.add("exits", Counts(passed=5, failed=1))
     again = run.Record("checkAll")
     assert again.finished("rust") == Counts(passed=5, seconds=2.0)
-    assert again.finished("ui") is None
+    assert again.finished("exits") is None
     assert run.Record("check").finished("rust") is None
 
 
@@ -95,13 +96,29 @@ def test_a_commit_of_the_record_alone_makes_no_suite_run_again(repository):
     assert run.Record("checkAll").finished("rust") is None
 
 
+@pytest.mark.parametrize("changed, again", [
+    ("tests/exits/test_drivers.py", {"rust", "exits"}),
+    ("docs/GUIDE.md", {"rust"}),
+    ("README.md", {"rust"}),
+    ("tests/support/spark.py", {"rust", "exits", "spark"}),
+    ("rust-core/src/lib.rs", {"rust", "exits", "spark"}),
+])
+def test_a_change_makes_the_suites_run_again_that_depend_on_it(repository, changed, again):
+    record = run.Record("checkAll")
+    for name in run.suites():
+        record.add(name, Counts(passed=5))
+    repository.commit("new", changed)
+    record = run.Record("checkAll")
+    assert {name for name in run.suites() if not record.finished(name)} == again
+
+
 def test_a_suite_that_runs_again_leaves_the_commits_of_the_others(repository):
     first = run.git("rev-parse", "HEAD")
     run.Record("checkAll").add("rust", Counts(passed=5, skipped=1, seconds=2.0))
     second = repository.commit("two")
     run.Record("checkAll").add("spark", Counts(passed=7, failed=2, seconds=30.4))
     lines = run.VERIFIED.read_text().splitlines()
-    assert "* Never run: ui" in lines
+    assert "* Never run: exits" in lines
     table = [line.rsplit(" | ", 1)[0] for line in lines if line.startswith("| ")]
     assert table[1:] == [f"| rust | 5 | 0 | 1 | 2 | {first}", f"| spark | 7 | 2 | 0 | 30 | {second}", "| all | 12 | 2 | 1 | 32 |"]
 
