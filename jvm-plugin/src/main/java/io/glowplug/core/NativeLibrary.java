@@ -30,7 +30,6 @@ final class NativeLibrary {
     /** The core carries its build id in its read-only data behind this mark and before a semicolon. */
     static final String BUILD_MARK = "glowplug-build-id=";
 
-    private static final String NATIVE_DIR = "spark.glowplug.native.dir";
     private static final int MOST_NAMES_TRIED = 16;
     private static final FileAttribute<Set<PosixFilePermission>> PRIVATE =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
@@ -39,8 +38,6 @@ final class NativeLibrary {
     private final String nativeDir;
     private final String sparkLocalDir;
     private final List<String> skipped = new ArrayList<>();
-    /** Passed over for a reason that the core itself warns of, as soon as there is one. */
-    private final List<String> refused = new ArrayList<>();
 
     /** {@code nativeDir}: spark.glowplug.native.dir; {@code sparkLocalDir}: spark.local.dir; both may be empty. */
     NativeLibrary(Host host, String nativeDir, String sparkLocalDir) {
@@ -62,9 +59,8 @@ final class NativeLibrary {
                 return loaded;
             }
         }
-        refused.addAll(skipped);
-        throw new CoreUnavailable("the native library could not be loaded from any folder: " + String.join("; ", refused)
-                + ". Set " + NATIVE_DIR + " to an absolute folder that this user may write to and execute from");
+        throw new CoreUnavailable("the native library could not be loaded from any folder: " + String.join("; ", skipped)
+                + ". Set spark.glowplug.native.dir to an absolute folder that this user may write to and execute from");
     }
 
     /** One line for each library or folder that was passed over, in the order they were tried. */
@@ -127,7 +123,7 @@ final class NativeLibrary {
     /** Folder to what named it; the first name wins. */
     private Map<String, String> places() {
         Map<String, String> places = new LinkedHashMap<>();
-        add(places, nativeDir, NATIVE_DIR);
+        add(places, nativeDir, "spark.glowplug.native.dir");
         add(places, host.property("java.io.tmpdir"), "java.io.tmpdir");
         add(places, host.property("user.dir"), "user.dir");
         add(places, host.environment("LOCAL_DIRS"), "LOCAL_DIRS");
@@ -149,7 +145,7 @@ final class NativeLibrary {
         try {
             Path parent = Paths.get(place);
             if (!parent.isAbsolute()) {
-                (origin.equals(NATIVE_DIR) ? refused : skipped).add(place + " (" + origin + ") is not an absolute path");
+                skipped.add(place + " (" + origin + ") is not an absolute path");
                 return null;
             }
             folder = createPrivateFolder(parent);

@@ -84,17 +84,6 @@ public class NativeLibraryTest {
     }
 
     @Test
-    public void aRelativeConfiguredFolderIsLeftToTheCoresOwnWarning() throws Exception {
-        NativeLibrary library = new NativeLibrary(host, "lib", "");
-        assertEquals(tmp, library.load().getParent().getParent());
-        assertEquals(new ArrayList<String>(), library.skipped());
-        host.noexec = folder.getRoot().toString();
-        CoreUnavailable e = assertThrows(CoreUnavailable.class, () -> new NativeLibrary(host, "lib", "").load());
-        assertTrue(e.getMessage(), e.getMessage().startsWith("the native library could not be loaded from any folder: "
-                + "lib (spark.glowplug.native.dir) is not an absolute path; " + tmp + " (java.io.tmpdir): "));
-    }
-
-    @Test
     public void whenNoFolderDoesEachReasonIsInTheMessage() {
         host.noexec = folder.getRoot().toString();
         CoreUnavailable e = assertThrows(CoreUnavailable.class, () -> library().load());
