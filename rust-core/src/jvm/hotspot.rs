@@ -439,6 +439,13 @@ impl Vm for Hotspot {
         }
     }
 
+    fn wait_for_safepoint(&self) {
+        let mut state = 0;
+        // Any call that enters the VM from native code waits at its border (ThreadInVMfromNative).
+        // SAFETY: a live environment; NULL means the calling thread, which has entered.
+        let _ = unsafe { call(self.table().GetThreadState, |get| get(self.jvmti, null_mut(), &mut state)) };
+    }
+
     fn method(&self, id: MethodId) -> Option<MethodInfo> {
         let mut name = null_mut();
         // SAFETY: JVMTI checks the id; the text is ours to free.

@@ -99,6 +99,9 @@ pub trait Vm {
     /// The kernel's name of the JVM's thread that takes the [`stacks`](Self::stacks); `None` where the calling thread does.
     fn stacks_taken_by(&self) -> Option<&'static str>;
 
+    /// Returns once no safepoint is under way.
+    fn wait_for_safepoint(&self);
+
     /// Names of a method; `None` when its class was unloaded.
     fn method(&self, id: MethodId) -> Option<MethodInfo>;
 

@@ -81,6 +81,7 @@ pub struct Sweeper {
     threads: Vec<Option<Seen>>,
     excluded: Vec<String>,
     last: Option<u64>,
+    calls_since_first_sweep: u32,
     round: u32,
     read_all: bool,
     look_at_all: bool,
@@ -160,8 +161,7 @@ impl Sweeper {
         }
         for ended in registry.take_ended() {
             let seen = self.threads.get_mut(ended.slot.0 as usize).and_then(Option::take);
-            // Before the first sweep nobody knows what it had used when we came.
-            let at_first = self.last.map(|_| 0);
+            let at_first = self.was_born_here().then_some(0);
             let (cpu, allocated) = seen.map_or((at_first, at_first), |seen| (Some(seen.cpu), seen.allocated));
             let since = |now: u64, before: Option<u64>| before.map_or(0, |before| now.saturating_sub(before));
             let used =
@@ -171,6 +171,16 @@ impl Sweeper {
                 vm.release(reference);
             }
         }
+        if self.last.is_some() {
+            self.calls_since_first_sweep += 1;
+        }
+    }
+
+    /// True if a thread that the registry tells of now, and that no sweep has seen, was born after a sweep. It ended
+    /// after the last call of `forget_ended` but one; if no sweep came before that, nobody knows what it had used
+    /// when we came.
+    fn was_born_here(&self) -> bool {
+        self.calls_since_first_sweep >= 2
     }
 
     /// The next sweep reads every thread's clock, so that all time until then is charged.
@@ -186,6 +196,7 @@ impl Sweeper {
     /// The time until now counts for nothing: sampling was off.
     pub fn skip(&mut self) {
         self.last = None;
+        self.calls_since_first_sweep = 0;
         self.threads.clear();
     }
 
@@ -269,8 +280,8 @@ impl Sweeper {
         cost_elsewhere
     }
 
-    /// Stacks of the threads, and what they cost the JVM's own thread where that one takes them: its CPU meanwhile,
-    /// in which a rare collection by that thread can be contained.
+    /// Stacks of the threads, and what they cost the JVM's own thread where that one takes them: its CPU meanwhile.
+    /// A collection by that thread that is under way is waited out first; one that begins at this moment is contained.
     fn stacks(
         &mut self,
         process: Process,
@@ -282,6 +293,9 @@ impl Sweeper {
             let name = vm.stacks_taken_by()?;
             clock.threads().into_iter().find(|tid| clock.thread_comm(*tid).as_deref() == Some(name))
         });
+        if worker.is_some() {
+            vm.wait_for_safepoint();
+        }
         let cpu = || worker.and_then(|tid| clock.thread_cpu(tid)).unwrap_or(0);
         let before = cpu();
         let stacks = vm.stacks(references, depth);
@@ -366,6 +380,8 @@ mod tests {
         allocated: BTreeMap<usize, u64>,
         counters_read: Vec<usize>,
         ends_when_read: Option<(&'static Registry, i32)>,
+        /// CPU that the JVM's thread is about to use for a collection.
+        collecting: u64,
         asked: Vec<usize>,
         read: Vec<i32>,
     }
@@ -426,6 +442,13 @@ mod tests {
         }
         fn stacks_taken_by(&self) -> Option<&'static str> {
             Some("VM Thread")
+        }
+        fn wait_for_safepoint(&self) {
+            let mut script = self.0.lock();
+            let collecting = std::mem::take(&mut script.collecting);
+            if let Some(cpu) = script.cpu.get_mut(&VM_THREAD) {
+                *cpu += collecting;
+            }
         }
         fn method(&self, _: MethodId) -> Option<MethodInfo> {
             None
@@ -602,7 +625,10 @@ mod tests {
             registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
         }
         let process = Process { vm: &machine, clock: &machine, registry: &registry };
-        sweeper.sweep(process, PLAN, &mut Sums::default());
+        for _ in 0..3 {
+            sweeper.forget_ended(&machine, &registry, |slot, _| panic!("{slot:?} has not ended"));
+            sweeper.sweep(process, PLAN, &mut Sums::default());
+        }
         let timed = registry.enroll(53, 1, ThreadRef(53)).expect("a slot");
         registry.record(timed).expect("record").set_timer(7, 10_000_000);
         registry.enroll(54, 1, ThreadRef(54)).expect("a slot");
@@ -621,24 +647,30 @@ mod tests {
         let machine = Machine::default();
         let registry = Registry::new();
         let mut sweeper = Sweeper::new(Vec::new());
-        let ends = |sweeper: &mut Sweeper, tid: i32| {
+        let ends = |tid: i32| {
             registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
             registry.dismiss(tid, Used { cpu: 7_000, allocated: 7_000 });
+        };
+        // As the sampler does: what has ended is forgotten, then comes the sweep.
+        let rounds = |sweeper: &mut Sweeper, between: &dyn Fn()| {
             let mut charged = Vec::new();
-            for _ in 0..2 {
+            for round in 0..4 {
                 sweeper.forget_ended(&machine, &registry, |_, used| charged.push((used.cpu, used.allocated)));
+                if round == 0 {
+                    between();
+                }
+                let process = Process { vm: &machine, clock: &machine, registry: &registry };
+                sweeper.sweep(process, PLAN, &mut Sums::default());
             }
             charged
         };
-        assert_eq!(ends(&mut sweeper, 51), [(0, 0)]);
-        sweeper.sweep(
-            Process { vm: &machine, clock: &machine, registry: &registry },
-            PLAN,
-            &mut Sums::default(),
-        );
-        assert_eq!(ends(&mut sweeper, 52), [(7_000, 7_000)], "born under our eyes");
+        ends(51);
+        assert_eq!(rounds(&mut sweeper, &|| ends(52)), [(0, 0), (0, 0)], "one just before the first sweep");
+        ends(53);
+        assert_eq!(rounds(&mut sweeper, &|| ends(54)), [(7_000, 7_000); 2], "born under our eyes");
         sweeper.skip();
-        assert_eq!(ends(&mut sweeper, 53), [(0, 0)], "sampling was off");
+        ends(55);
+        assert_eq!(rounds(&mut sweeper, &|| ends(56)), [(0, 0), (0, 0)], "sampling was off");
     }
 
     #[test]
@@ -692,6 +724,9 @@ mod tests {
         assert_eq!(sweep(), 80, "two stacks");
         machine.0.lock().cpu.extend([(VM_THREAD, 9_000), (42, 2)]);
         assert_eq!(sweep(), 40, "what it did between two sweeps was not for us");
+        machine.0.lock().cpu.insert(42, 3);
+        machine.0.lock().collecting = 7_000;
+        assert_eq!(sweep(), 40, "nor the collection that we came into");
     }
 
     #[test]
@@ -818,12 +853,12 @@ mod tests {
     #[test]
     fn a_thread_that_ends_leaves_the_bytes_that_no_sweep_saw() {
         let mut counting = Counting::new();
-        counting.enroll(61);
-        counting.registry.dismiss(61, Used { cpu: 0, allocated: 7_000 });
-        assert_eq!(counting.ended(), [(0, 0)], "nobody knows what was before the first sweep");
         counting.enroll(62);
         counting.run(62, 100);
-        counting.sweep(COUNTING);
+        for _ in 0..3 {
+            assert_eq!(counting.ended(), []);
+            counting.sweep(COUNTING);
+        }
         counting.enroll(63);
         for (tid, allocated) in [(62, 130), (63, 50)] {
             counting.registry.dismiss(tid, Used { cpu: 0, allocated });
