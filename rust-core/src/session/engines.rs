@@ -264,6 +264,10 @@ impl EventSink for Events {
     }
 
     fn class_prepared(&self, make_ids: &dyn Fn()) {
+        // All CPU of the profiler's own threads is counted anyway.
+        if super::IS_SAMPLER.get() || self.registry.current().is_some_and(|record| record.is_own()) {
+            return make_ids();
+        }
         let now = || clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         let begin = now();
         make_ids();

@@ -8,6 +8,7 @@ pub(crate) struct Governor {
     factor: u32,
     last: Option<Costs>,
     calm_windows: u32,
+    was_over: bool,
 }
 
 /// Running totals at one moment.
@@ -32,7 +33,7 @@ const CALM_WINDOWS: u32 = 6;
 
 impl Governor {
     pub(crate) fn new(limit: f64) -> Governor {
-        Governor { limit, factor: 1, last: None, calm_windows: 0 }
+        Governor { limit, factor: 1, last: None, calm_windows: 0, was_over: false }
     }
 
     /// How many times longer than set the intervals are now.
@@ -41,17 +42,20 @@ impl Governor {
     }
 
     /// Takes a look; returns the new factor if it has changed. The first window counts for nothing:
-    /// in it the profiler starts. The cost goes with the number of samples: what is many times too much
-    /// is cut by as many halves at once as leave it above the limit, for a part of it may have been a burst.
+    /// in it the profiler starts. One window may hold a burst that no interval governs, such as the names
+    /// of many new classes. From the second one over the limit on, the cost counts as that of the samples
+    /// and is halved as often as leaves it above the limit.
     pub(crate) fn look(&mut self, now: Costs) -> Option<u32> {
         let last = self.last.replace(now)?;
         let seconds = (now.time - last.time) as f64 / 1e9;
         let own = now.own.saturating_sub(last.own) as f64;
         let process = now.process.saturating_sub(last.process) as f64;
         let allowed = (self.limit * process).max(FLOOR_PER_SECOND * seconds);
+        let was_over = std::mem::replace(&mut self.was_over, own > allowed);
         self.calm_windows = if own < allowed / 4.0 { self.calm_windows + 1 } else { 0 };
         let factor = if own > allowed {
-            let halves = (own / allowed).log2().clamp(1.0, f64::from(MAX_FACTOR.ilog2())) as u32;
+            let most = if was_over { f64::from(MAX_FACTOR.ilog2()) } else { 1.0 };
+            let halves = (own / allowed).log2().clamp(1.0, most) as u32;
             (self.factor << halves).min(MAX_FACTOR)
         } else if self.calm_windows >= CALM_WINDOWS {
             self.calm_windows = 0;
@@ -93,17 +97,21 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_far_too_much_is_cut_at_once() {
-        let factor_after = |own| {
+    fn what_costs_far_too_much_twice_is_cut_at_once() {
+        let factors_after = |own: [u64; 2]| {
             let mut governor = Governor::new(0.01);
             let mut at = Costs { time: 0, own: 0, process: 0 };
             governor.look(at);
-            window(&mut governor, &mut at, own, 20_000)
+            own.map(|own| {
+                window(&mut governor, &mut at, own, 20_000);
+                governor.factor()
+            })
         };
-        assert_eq!(factor_after(399), Some(2), "just below four times the limit");
-        assert_eq!(factor_after(801), Some(4));
-        assert_eq!(factor_after(2_400), Some(8), "JDK 8 that waits for its threads to stop");
-        assert_eq!(factor_after(20_000), Some(16));
+        assert_eq!(factors_after([2_400, 799]), [2, 4], "just below four times the limit");
+        assert_eq!(factors_after([2_400, 801]), [2, 8]);
+        assert_eq!(factors_after([2_400, 1_601]), [2, 16], "JDK 8 that waits for its threads to stop");
+        assert_eq!(factors_after([2_400, 199]), [2, 2], "a burst");
+        assert_eq!(factors_after([199, 20_000]), [1, 2], "it may be a burst");
     }
 
     #[test]
