@@ -93,8 +93,10 @@ fn bare(text: &str) -> Result<BTreeMap<String, String>, ContextError> {
         (Some(rest), Some(_)) => rest.strip_suffix('}').unwrap_or(""),
         (Some(_), None) => return Err(ContextError::NoEnd),
         (None, Some(_)) => return Err(ContextError::NoBeginning),
-        (None, None) if text.contains([':', '=']) => return Err(ContextError::NoBraces),
-        (None, None) => return Err(ContextError::NotAnObject),
+        (None, None) if text.starts_with('[') || !text.contains([':', '=']) => {
+            return Err(ContextError::NotAnObject);
+        }
+        (None, None) => return Err(ContextError::NoBraces),
     };
     let mut fields = BTreeMap::new();
     for part in inner.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -288,7 +290,7 @@ mod tests {
 
     #[test]
     fn other_json_and_broken_fields_are_refused() {
-        for text in ["[]", "true", "1", "[1,2", "G-1"] {
+        for text in ["[]", "true", "1", "[1,2", r#"[{"a":"b""#, "G-1"] {
             assert_eq!(parse(text), Err(ContextError::NotAnObject), "{text}");
         }
         assert_eq!(ContextError::NotAnObject.to_string(), r#"it is no JSON object: {"name":"value",…} is"#);
