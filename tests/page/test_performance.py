@@ -125,22 +125,23 @@ def test_a_zoom_in_each_view_of_100_000_nodes_stays_within_its_bound(large, open
 
 
 @pytest.mark.parametrize(
-    "change, back",
+    "change",
     [
-        (lambda viewer: viewer.measure("Latency"), lambda viewer: viewer.measure("CPU")),
-        (lambda viewer: viewer.measure("Wall"), lambda viewer: viewer.measure("CPU")),
-        (lambda viewer: viewer.view("Hot spots"), lambda viewer: viewer.view("Flame graph")),
-        (lambda viewer: viewer.view("Top"), lambda viewer: viewer.view("Flame graph")),
-        (lambda viewer: viewer.search("spark"), lambda viewer: viewer.search("")),
+        lambda viewer: viewer.measure("Latency"),
+        lambda viewer: viewer.measure("Wall"),
+        lambda viewer: viewer.view("Hot spots"),
+        lambda viewer: viewer.view("Top"),
+        lambda viewer: viewer.search("spark"),
     ],
     ids=["latency", "wall", "hot spots", "top", "search"],
 )
-def test_what_changes_the_whole_picture_of_100_000_nodes_costs_no_more_than_a_load(large, open_page, change, back):
+def test_what_changes_the_whole_picture_of_100_000_nodes_costs_no_more_than_a_load(large, open_page, change):
     viewer = open_page(large.path)
-    clock = Clock(viewer)
     changes = []
     for _ in range(5):
-        changes.append(clock.measure(lambda: change(viewer)))
-        back(viewer)
+        # From a fresh load: the page keeps what it has computed.
+        viewer.page.goto("about:blank")
+        viewer.goto()
+        changes.append(Clock(viewer).measure(lambda: change(viewer)))
     print(f"change {statistics.median(changes):.0f} ms of {[round(change) for change in changes]}")
     assert statistics.median(changes) <= LOAD_MS, changes
