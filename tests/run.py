@@ -45,7 +45,7 @@ def main(mode: str, names: list) -> int:
     RESULTS.mkdir(parents=True, exist_ok=True)
     setup.prepare(full=mode == "checkAll")
 
-    record = Record(mode)
+    record = Record(kept=mode == "checkAll" and not names)
     finished = {}
     for name in names or available:
         counts = record.finished(name)
@@ -183,10 +183,11 @@ class Row:
 class Record:
     """docs/VERIFIED.md: it is written after each suite of checkAll, and tells it which ones are finished."""
 
-    def __init__(self, mode: str):
+    def __init__(self, kept: bool):
+        """`kept`: all suites are asked for, of a jar that was built just before."""
         self._commit = git("rev-parse", "HEAD")
-        self._kept = mode == "checkAll"
-        if self._kept and git("status", "--porcelain", "--", ".", RECORD_ITSELF):
+        self._kept = kept
+        if self._kept and has_changes():
             print("the work tree has changes: nothing of this run is recorded, and no suite counts as finished before")
             self._kept = False
         self._rows = read_rows(VERIFIED.read_text()) if self._kept and VERIFIED.exists() else {}
@@ -199,6 +200,9 @@ class Record:
         return row.counts if row.commit == self._commit or same_content(row.commit, self._commit, name) else None
 
     def add(self, name: str, counts: Counts) -> None:
+        if self._kept and (has_changes() or git("rev-parse", "HEAD") != self._commit):
+            print("the work tree has changed meanwhile: from here on nothing of this run is recorded")
+            self._kept = False
         if not self._kept:
             return
         self._rows[name] = Row(counts, self._commit, f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M}")
@@ -224,6 +228,10 @@ def same_content(one: str, other: str, name: str) -> bool:
         return not git("diff", "--name-only", one, other, "--", *depends_on(name))
     except subprocess.CalledProcessError:
         return False  # a commit that this clone does not have
+
+
+def has_changes() -> bool:
+    return bool(git("status", "--porcelain", "--", ".", RECORD_ITSELF))
 
 
 def git(*words: str) -> str:

@@ -79,21 +79,21 @@ class Repository:
 
 
 def test_check_all_goes_on_after_the_suites_that_passed(repository):
-    record = run.Record("checkAll")
+    record = run.Record(kept=True)
     record.add("rust", Counts(passed=5, seconds=2.0))
     record.add("exits", Counts(passed=5, failed=1))
-    again = run.Record("checkAll")
+    again = run.Record(kept=True)
     assert again.finished("rust") == Counts(passed=5, seconds=2.0)
     assert again.finished("exits") is None
-    assert run.Record("check").finished("rust") is None
+    assert run.Record(kept=False).finished("rust") is None
 
 
 def test_a_commit_of_the_record_alone_makes_no_suite_run_again(repository):
-    run.Record("checkAll").add("rust", Counts(passed=5))
+    run.Record(kept=True).add("rust", Counts(passed=5))
     repository.commit()
-    assert run.Record("checkAll").finished("rust") == Counts(passed=5)
+    assert run.Record(kept=True).finished("rust") == Counts(passed=5)
     repository.commit("two")
-    assert run.Record("checkAll").finished("rust") is None
+    assert run.Record(kept=True).finished("rust") is None
 
 
 @pytest.mark.parametrize("changed, again", [
@@ -104,19 +104,19 @@ def test_a_commit_of_the_record_alone_makes_no_suite_run_again(repository):
     ("rust-core/src/lib.rs", {"rust", "exits", "spark"}),
 ])
 def test_a_change_makes_the_suites_run_again_that_depend_on_it(repository, changed, again):
-    record = run.Record("checkAll")
+    record = run.Record(kept=True)
     for name in run.suites():
         record.add(name, Counts(passed=5))
     repository.commit("new", changed)
-    record = run.Record("checkAll")
+    record = run.Record(kept=True)
     assert {name for name in run.suites() if not record.finished(name)} == again
 
 
 def test_a_suite_that_runs_again_leaves_the_commits_of_the_others(repository):
     first = run.git("rev-parse", "HEAD")
-    run.Record("checkAll").add("rust", Counts(passed=5, skipped=1, seconds=2.0))
+    run.Record(kept=True).add("rust", Counts(passed=5, skipped=1, seconds=2.0))
     second = repository.commit("two")
-    run.Record("checkAll").add("spark", Counts(passed=7, failed=2, seconds=30.4))
+    run.Record(kept=True).add("spark", Counts(passed=7, failed=2, seconds=30.4))
     lines = run.VERIFIED.read_text().splitlines()
     assert "* Never run: exits" in lines
     table = [line.rsplit(" | ", 1)[0] for line in lines if line.startswith("| ")]
@@ -124,16 +124,24 @@ def test_a_suite_that_runs_again_leaves_the_commits_of_the_others(repository):
 
 
 def test_a_changed_work_tree_is_neither_gone_on_with_nor_recorded(repository, capsys):
-    run.Record("checkAll").add("rust", Counts(passed=5))
+    run.Record(kept=True).add("rust", Counts(passed=5))
     before = run.VERIFIED.read_text()
     (repository.folder / "file").write_text("not committed")
-    record = run.Record("checkAll")
+    record = run.Record(kept=True)
     record.add("rust", Counts(passed=6))
     assert (record.finished("rust"), run.VERIFIED.read_text()) == (None, before)
     assert "the work tree has changes" in capsys.readouterr().out
 
 
+def test_what_changes_while_a_suite_runs_is_not_recorded(repository, capsys):
+    record = run.Record(kept=True)
+    repository.commit("two")
+    record.add("rust", Counts(passed=5))
+    assert not run.VERIFIED.exists()
+    assert "the work tree has changed meanwhile" in capsys.readouterr().out
+
+
 def test_a_record_of_a_commit_that_is_not_here_counts_for_nothing(repository):
-    run.Record("checkAll").add("rust", Counts(passed=5))
+    run.Record(kept=True).add("rust", Counts(passed=5))
     run.VERIFIED.write_text(re.sub("[0-9a-f]{40}", "0" * 40, run.VERIFIED.read_text()))
-    assert run.Record("checkAll").finished("rust") is None
+    assert run.Record(kept=True).finished("rust") is None
