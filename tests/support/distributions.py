@@ -8,6 +8,10 @@ from pathlib import Path
 from . import machine, versions
 
 
+# Not all that is found there: a `work` that somebody's own run left would be every run's.
+LAID_OUT = ("bin", "jars", "sbin", "python", "deps")
+
+
 @functools.cache
 def spark_home(version: str) -> Path:
     return machine.cached(f"spark/{version}", f"fetching Spark {version} (pyspark, Python package index)",
@@ -17,10 +21,10 @@ def spark_home(version: str) -> Path:
 def own_home(version: str, folder: Path) -> Path:
     """A SPARK_HOME in `folder` for one run: the workers of `local-cluster` write below it, executors' logs among it."""
     folder.mkdir(parents=True, exist_ok=True)
-    for entry in spark_home(version).iterdir():
-        link = folder / entry.name
+    for name in LAID_OUT:
+        link = folder / name
         if not link.exists():
-            link.symlink_to(entry)
+            link.symlink_to(spark_home(version) / name)
     return folder
 
 
