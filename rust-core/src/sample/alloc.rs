@@ -131,7 +131,7 @@ mod tests {
             2
         };
         let slot = registry.enroll(current_tid(), 1, crate::jvm::ThreadRef(0)).expect("a slot");
-        registry.label_current(TaskLabelId(3));
+        registry.label_current(TaskLabelId(3), Used::default());
         sampler.record(1000, &mut walk);
         sampler.set_interval(1 << 20);
         sampler.record(1000, &mut walk);

@@ -37,7 +37,20 @@ pub struct ThreadRecord {
     final_cpu: AtomicU64,
     /// Bytes that the thread had allocated at its end, 0 where nobody counts them.
     final_allocated: AtomicU64,
+    /// Where the labels changed, since the sampler looked; only kept while the thread has no timer.
+    turns: Mutex<Vec<Turn>>,
 }
+
+/// Until here the thread ran with these labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Turn {
+    pub(super) label: TaskLabelId,
+    pub(super) until: Used,
+}
+
+/// A task of a millisecond gives two turns, and a look comes once in 0.64 s at the latest; what is beyond is charged with
+/// the labels that come next.
+const MOST_TURNS: usize = 4_096;
 
 impl ThreadRecord {
     /// Kernel thread id.
@@ -82,6 +95,23 @@ impl ThreadRecord {
 
     pub(super) fn generation(&self) -> u32 {
         self.generation.load(Ordering::Acquire)
+    }
+
+    /// The turns since the last call, in order.
+    pub(super) fn take_turns(&self) -> Vec<Turn> {
+        std::mem::take(&mut *self.turns.lock())
+    }
+
+    fn turn(&self, label: TaskLabelId, used: Used) {
+        let before = self.label_mark();
+        if !self.has_timer() {
+            let mut turns = self.turns.lock();
+            if turns.len() < MOST_TURNS {
+                turns.push(Turn { label: before.label(), until: used });
+            }
+        }
+        // Last: who sees the new label finds the turn.
+        self.label.store(before.changed_to(label).0, Ordering::Release);
     }
 
     pub(super) fn set_timer(&self, timer: i32, interval: u64) {
@@ -216,6 +246,7 @@ impl Registry {
         let record = self.record(slot)?;
         record.tid.store(tid, Ordering::Relaxed);
         record.label.store(0, Ordering::Relaxed);
+        record.turns.lock().clear();
         record.own.store(false, Ordering::Relaxed);
         record.final_cpu.store(0, Ordering::Relaxed);
         record.reference.store(reference.0, Ordering::Release);
@@ -322,12 +353,13 @@ impl Registry {
         self.record(slot)
     }
 
-    /// Sets the labels of the calling thread's task and tells which were there before.
-    pub fn label_current(&self, label: TaskLabelId) -> Option<TaskLabelId> {
+    /// Sets the labels of the calling thread's task and tells which were there before; `used` is what the thread's
+    /// clock and counter say now.
+    pub fn label_current(&self, label: TaskLabelId, used: Used) -> Option<TaskLabelId> {
         let record = self.current()?;
-        let before = record.label_mark();
-        record.label.store(before.changed_to(label).0, Ordering::Release);
-        Some(before.label())
+        let before = record.label();
+        record.turn(label, used);
+        Some(before)
     }
 
     /// Marks a thread as the profiler's own.
@@ -444,13 +476,13 @@ mod tests {
     #[test]
     fn labels_belong_to_the_calling_thread() {
         let registry = Registry::new();
-        assert_eq!(registry.label_current(TaskLabelId(7)), None, "not enrolled");
+        assert_eq!(registry.label_current(TaskLabelId(7), Used::default()), None, "not enrolled");
         let slot = registry.enroll(current_tid(), 1, THREAD).expect("a slot");
-        assert_eq!(registry.label_current(TaskLabelId(7)), Some(TaskLabelId(0)));
+        assert_eq!(registry.label_current(TaskLabelId(7), Used::default()), Some(TaskLabelId(0)));
         assert_eq!(registry.record(slot).expect("record").label(), TaskLabelId(7));
-        assert_eq!(registry.label_current(TaskLabelId(0)), Some(TaskLabelId(7)));
+        assert_eq!(registry.label_current(TaskLabelId(0), Used::default()), Some(TaskLabelId(7)));
         registry.dismiss(current_tid(), Used::default());
-        assert_eq!(registry.label_current(TaskLabelId(9)), None);
+        assert_eq!(registry.label_current(TaskLabelId(9), Used::default()), None);
     }
 
     #[test]

@@ -4,8 +4,10 @@
 //! were: it costs one clock read, and a thread that rests for long not even that each time. One that
 //! had a core all the time is where its CPU samples saw it, and is not held up. The others are asked
 //! for their stack. Wall time is charged to what a thread did at the end of the time that passed; CPU
-//! time likewise, for threads that have no timer, and on old JVMs what they have allocated. Labels go with the stack: where they change while it
-//! is taken, the thread is looked at again next time and charged with what it did before.
+//! time likewise, for threads that have no timer, and on old JVMs what they have allocated; but what such a
+//! thread used before its labels changed is charged with the labels that it had then. Labels go with
+//! the stack: where they change while it is taken, the thread is looked at again next time and charged
+//! with what it did before.
 
 use super::clock::Clock;
 use super::cpu::delete_timer;
@@ -30,6 +32,9 @@ pub trait SweepSink {
 
     /// The thread spent `nanoseconds` of CPU where it is now.
     fn cpu(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64);
+
+    /// The thread has used this with these labels, and was not seen meanwhile.
+    fn unseen(&mut self, slot: Slot, label: TaskLabelId, used: Used);
 
     /// The thread has allocated `bytes` on its way to where it is now.
     fn allocated(&mut self, slot: Slot, label: TaskLabelId, bytes: u64);
@@ -100,9 +105,11 @@ struct Look {
 /// What a thread is charged with.
 struct Charge {
     slot: Slot,
+    /// What it has used since its labels changed last.
     used: Used,
     elapsed: u64,
-    timerless: bool,
+    /// Its labels, if its CPU is charged by sweeps.
+    timerless: Option<TaskLabelId>,
 }
 
 #[derive(Debug)]
@@ -233,11 +240,13 @@ impl Sweeper {
             let elapsed = seen.map_or(elapsed, |seen| now - seen.charged);
             // A thread that was never seen is charged from its beginning only if we were there.
             let before = seen.map_or(if elapsed == 0 { cpu } else { 0 }, |seen| seen.cpu);
+            let turns = if record.has_timer() { Vec::new() } else { record.take_turns() };
             let used = cpu.saturating_sub(before);
+            let has_run = used > 0 || !turns.is_empty();
             // A thread that has not run has allocated nothing.
             let counter =
-                (plan.allocations && (is_new || used > 0)).then(|| allocated_by(vm, record)).flatten();
-            if is_new || used > 0 || look_at_all || look_again {
+                (plan.allocations && (is_new || has_run)).then(|| allocated_by(vm, record)).flatten();
+            if is_new || has_run || look_at_all || look_again {
                 self.refresh_name(process, slot, reference, cpu, sink);
                 let had_a_core = record.has_timer() && used > 0 && used >= elapsed / 100 * HAD_A_CORE;
                 match had_a_core.then(|| sink.ran(slot)).flatten() {
@@ -246,17 +255,35 @@ impl Sweeper {
                 }
             }
             if let Some(seen) = self.threads[index].as_mut() {
-                seen.still = if used > 0 { 0 } else { seen.still.saturating_add(1) };
-                (seen.cpu, seen.charged) = (cpu, now);
-                let allocated = counter.map_or(0, |now| seen.count(now, is_new && elapsed > 0));
+                seen.still = if has_run { 0 } else { seen.still.saturating_add(1) };
+                let born = is_new && elapsed > 0;
+                let mut settled = before;
+                for turn in turns {
+                    let cpu = turn.until.cpu.saturating_sub(settled);
+                    settled = settled.max(turn.until.cpu);
+                    let counted = plan.allocations && turn.until.allocated > 0;
+                    let allocated = if counted { seen.count(turn.until.allocated, born) } else { 0 };
+                    let used = Used { cpu: if plan.cpu { cpu } else { 0 }, allocated };
+                    if used == Used::default() {
+                        continue;
+                    }
+                    if is_new || turn.label != seen.label {
+                        sink.unseen(slot, turn.label, used);
+                    } else {
+                        charge_in_place(sink, slot, turn.label, used);
+                    }
+                }
+                (seen.cpu, seen.charged) = (cpu.max(settled), now);
+                let allocated = counter.map_or(0, |now| seen.count(now, born));
                 if !plan.allocations {
                     seen.allocated = None;
                 }
                 if record.is_own() {
                     continue;
                 }
-                let used = Used { cpu: used, allocated };
-                charge.push(Charge { slot, used, elapsed, timerless: !record.has_timer() });
+                let cpu = if plan.cpu && !record.has_timer() { cpu.saturating_sub(settled) } else { 0 };
+                let timerless = (!record.has_timer()).then(|| record.label());
+                charge.push(Charge { slot, used: Used { cpu, allocated }, elapsed, timerless });
             }
         }
 
@@ -267,11 +294,10 @@ impl Sweeper {
         }
         for Charge { slot, used, elapsed, timerless } in charge {
             let Some(seen) = &self.threads[slot.0 as usize] else { continue };
-            if plan.cpu && timerless && used.cpu > 0 {
-                sink.cpu(slot, seen.label, used.cpu);
-            }
-            if used.allocated > 0 {
-                sink.allocated(slot, seen.label, used.allocated);
+            match timerless.filter(|label| *label != seen.label) {
+                Some(label) if used != Used::default() => sink.unseen(slot, label, used),
+                Some(_) => {}
+                None => charge_in_place(sink, slot, seen.label, used),
             }
             if plan.wall && !seen.excluded && elapsed > 0 {
                 sink.wall(slot, seen.label, elapsed);
@@ -356,6 +382,15 @@ impl Sweeper {
     }
 }
 
+fn charge_in_place(sink: &mut dyn SweepSink, slot: Slot, label: TaskLabelId, used: Used) {
+    if used.cpu > 0 {
+        sink.cpu(slot, label, used.cpu);
+    }
+    if used.allocated > 0 {
+        sink.allocated(slot, label, used.allocated);
+    }
+}
+
 /// What the thread's counter says; `None` if the thread was ending meanwhile, for then it may be that of another one.
 fn allocated_by(vm: &dyn Vm, record: &ThreadRecord) -> Option<u64> {
     let generation = record.generation();
@@ -432,7 +467,7 @@ mod tests {
                 *cpu += 40 * threads.len() as u64;
             }
             if let Some((registry, label)) = self.1.lock().take() {
-                registry.label_current(label);
+                registry.label_current(label, Used::default());
             }
             let frame = RawFrame { method: MethodId(1), bci: 0 };
             threads
@@ -495,6 +530,7 @@ mod tests {
         wall: BTreeMap<u32, u64>,
         cpu: BTreeMap<u32, u64>,
         allocated: Vec<(u32, u64)>,
+        unseen: Vec<(u32, u32, u64, u64)>,
         names: Vec<String>,
         sampled: Vec<u32>,
     }
@@ -516,6 +552,9 @@ mod tests {
         }
         fn cpu(&mut self, slot: Slot, _: TaskLabelId, nanoseconds: u64) {
             *self.cpu.entry(slot.0).or_default() += nanoseconds;
+        }
+        fn unseen(&mut self, slot: Slot, label: TaskLabelId, used: Used) {
+            self.unseen.push((slot.0, label.0, used.cpu, used.allocated));
         }
         fn allocated(&mut self, slot: Slot, _: TaskLabelId, bytes: u64) {
             self.allocated.push((slot.0, bytes));
@@ -613,6 +652,39 @@ mod tests {
         assert_eq!(step(5, Some(0)), (0, vec![7]));
         assert_eq!(step(0, None), (1, vec![0]));
         assert_eq!(step(0, None), (0, vec![0]), "it has not run");
+    }
+
+    #[test]
+    fn tasks_between_two_looks_are_charged_with_what_they_used() {
+        let mut counting = Counting::new();
+        let tid = crate::sample::registry::current_tid();
+        let at = |cpu, allocated| Used { cpu, allocated };
+        counting.enroll(tid);
+        let run_to = |counting: &Counting, used: Used| {
+            let mut script = counting.machine.0.lock();
+            script.cpu.insert(tid, used.cpu);
+            script.allocated.insert(tid as usize * 10, used.allocated);
+        };
+        run_to(&counting, at(100, 1_000));
+        counting.sweep(COUNTING);
+        let registry = counting.registry;
+        registry.label_current(TaskLabelId(1), at(110, 1_001));
+        registry.label_current(TaskLabelId(0), at(150, 1_201));
+        registry.label_current(TaskLabelId(2), at(160, 1_203));
+        run_to(&counting, at(190, 1_213));
+        assert_eq!(
+            counting.sweep(COUNTING),
+            [(0, 1), (0, 2), (0, 10)],
+            "before, between, and in the last task"
+        );
+        assert_eq!(counting.sums.unseen, [(0, 1, 40, 200)], "a task that nobody saw");
+        assert_eq!(counting.sums.cpu, BTreeMap::from([(0, 10 + 10 + 30)]));
+
+        registry.label_current(TaskLabelId(0), at(195, 1_220));
+        run_to(&counting, at(195, 1_220));
+        assert_eq!(counting.sweep(COUNTING), [(0, 7)], "the rest of a task, where it was seen last");
+        assert_eq!(counting.sums.cpu, BTreeMap::from([(0, 55)]));
+        assert_eq!(counting.sums.unseen.len(), 1);
     }
 
     #[test]

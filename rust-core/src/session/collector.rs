@@ -30,6 +30,9 @@ pub(crate) struct Collector {
     /// Whether a thread with this stack waits for work.
     idle_stacks: FxHashMap<NodeId, bool>,
     threads: Vec<Thread>,
+    /// What threads used with these labels while nobody saw them: it goes to where the next one with the
+    /// same labels, and the same name, is seen to run; without labels, to where the same thread is.
+    owed: FxHashMap<(TaskLabelId, NameId, Option<Slot>), Used>,
     samples: [u64; ENGINES.len()],
     lost: FxHashMap<LostCause, u64>,
 }
@@ -75,6 +78,7 @@ impl Collector {
             label_sets: FxHashMap::default(),
             idle_stacks: FxHashMap::default(),
             threads: Vec::new(),
+            owed: FxHashMap::default(),
             samples: [0; ENGINES.len()],
             lost: FxHashMap::default(),
         }
@@ -117,10 +121,7 @@ impl Collector {
             let node = node.unwrap_or_else(|| self.root("[unknown]"));
             let thread = self.thread(slot);
             let (name, label) = (thread.name.unwrap_or_default(), thread.label);
-            let set = self.label_set_of(label, name, None);
-            let mut values = Values::of(ValueType::Cpu, unseen.cpu);
-            values.add(&Values::of(ValueType::AllocSpace, unseen.allocated));
-            self.profile.cells.add(node, set, &values);
+            self.settle(node, label, name, unseen);
         }
         *self.thread(slot) = Thread::default();
     }
@@ -145,6 +146,10 @@ impl Collector {
     pub(crate) fn take_cells(&mut self) -> Cells {
         for index in 0..self.threads.len() {
             self.flush_wall(index);
+        }
+        for ((label, name, _), used) in std::mem::take(&mut self.owed) {
+            let unknown = self.root("[unknown]");
+            self.settle(unknown, label, name, used);
         }
         self.profile.cells.take()
     }
@@ -266,15 +271,17 @@ impl Collector {
     }
 
     fn label_set(&mut self, slot: Slot, label: TaskLabelId, state: Option<ThreadState>) -> LabelSetId {
-        let name = match self.thread(slot).name {
-            Some(name) => name,
-            None => {
-                let reference = self.registry.record(slot).and_then(|record| record.reference());
-                let name = reference.and_then(|thread| self.vm.thread_name(thread)).unwrap_or_default();
-                self.set_name(slot, &name)
-            }
-        };
+        let name = self.name_of(slot);
         self.label_set_of(label, name, state)
+    }
+
+    fn name_of(&mut self, slot: Slot) -> NameId {
+        if let Some(name) = self.thread(slot).name {
+            return name;
+        }
+        let reference = self.registry.record(slot).and_then(|record| record.reference());
+        let name = reference.and_then(|thread| self.vm.thread_name(thread)).unwrap_or_default();
+        self.set_name(slot, &name)
     }
 
     fn label_set_of(&mut self, label: TaskLabelId, thread: NameId, state: Option<ThreadState>) -> LabelSetId {
@@ -373,6 +380,17 @@ impl SweepSink for Collector {
 
     fn cpu(&mut self, slot: Slot, label: TaskLabelId, nanoseconds: u64) {
         self.charge(slot, label, Engine::Cpu, Values::cpu(1, nanoseconds));
+        let key = self.owed_by(slot, label);
+        if let (Some(node), Some(used)) = (self.thread(slot).node, self.owed.remove(&key)) {
+            self.settle(node, label, key.1, used);
+        }
+    }
+
+    fn unseen(&mut self, slot: Slot, label: TaskLabelId, used: Used) {
+        let key = self.owed_by(slot, label);
+        let owed = self.owed.entry(key).or_default();
+        owed.cpu += used.cpu;
+        owed.allocated += used.allocated;
     }
 
     fn allocated(&mut self, slot: Slot, label: TaskLabelId, bytes: u64) {
@@ -381,6 +399,17 @@ impl SweepSink for Collector {
 }
 
 impl Collector {
+    fn owed_by(&mut self, slot: Slot, label: TaskLabelId) -> (TaskLabelId, NameId, Option<Slot>) {
+        (label, self.name_of(slot), (label == TaskLabelId(0)).then_some(slot))
+    }
+
+    fn settle(&mut self, node: NodeId, label: TaskLabelId, thread: NameId, used: Used) {
+        let set = self.label_set_of(label, thread, None);
+        let mut values = Values::of(ValueType::Cpu, used.cpu);
+        values.add(&Values::of(ValueType::AllocSpace, used.allocated));
+        self.profile.cells.add(node, set, &values);
+    }
+
     /// Adds one sample of a sweep where the thread is now.
     fn charge(&mut self, slot: Slot, label: TaskLabelId, engine: Engine, values: Values) {
         self.samples[engine as usize] += 1;

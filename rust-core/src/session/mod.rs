@@ -19,7 +19,7 @@ use crate::profile::{Dictionary, TaskLabels, TaskTotals, Warning};
 use crate::relay::Delta;
 use crate::sample::alloc::AllocationSampler;
 use crate::sample::cpu::{delete_timer, CpuTimers};
-use crate::sample::registry::{current_tid, Registry};
+use crate::sample::registry::{current_tid, Registry, Used};
 use crate::sample::ring::{Ring, RING_WORDS};
 use crate::sample::TaskLabelId;
 use crate::settings::Settings;
@@ -174,6 +174,12 @@ struct Reading {
     allocated: Option<u64>,
 }
 
+impl Reading {
+    fn used(self) -> Used {
+        Used { cpu: self.cpu, allocated: self.allocated.unwrap_or(0) }
+    }
+}
+
 impl RunningTask {
     fn ended(self, end: Reading) -> TaskTotals {
         let allocated = end.allocated.zip(self.begun.allocated);
@@ -268,16 +274,18 @@ impl Session {
             stage_attempt: number("stage_attempt").unwrap_or(0),
             ..TaskTotals::default()
         };
-        TASK.set(Some(RunningTask { totals, begun: self.reading() }));
         let label = self.shared.labels.id(labels);
-        self.shared.registry.label_current(label);
+        let begun = self.reading();
+        TASK.set(Some(RunningTask { totals, begun }));
+        self.shared.registry.label_current(label, begun.used());
     }
 
     /// The task of the calling thread ends; its labels are cleared.
     pub fn task_ended(&self) {
-        self.shared.registry.label_current(TaskLabelId(0));
+        let end = self.reading();
+        self.shared.registry.label_current(TaskLabelId(0), end.used());
         let Some(task) = TASK.take() else { return };
-        let totals = task.ended(self.reading());
+        let totals = task.ended(end);
         self.shared.tasks.lock().push(totals);
     }
 
