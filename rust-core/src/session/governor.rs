@@ -8,7 +8,7 @@ pub(crate) struct Governor {
     factor: u32,
     last: Option<Costs>,
     calm_windows: u32,
-    was_over: bool,
+    over_windows: u32,
 }
 
 /// Running totals at one moment.
@@ -26,19 +26,24 @@ pub(crate) struct Costs {
 pub(crate) const WINDOW: u64 = 10_000_000_000;
 /// Below one millisecond of CPU a second nobody minds, however little the process does.
 const FLOOR_PER_SECOND: f64 = 1_000_000.0;
-/// 16 × 10 ms: six samples a second of a busy core still make a profile over five minutes.
-const MAX_FACTOR: u32 = 16;
+/// 64 × 10 ms: 470 samples of a busy core in five minutes still make a profile.
+pub(crate) const MAX_FACTOR: u32 = 64;
 /// A minute below a quarter of the limit, so that half the intervals stay below half of it.
 const CALM_WINDOWS: u32 = 6;
 
 impl Governor {
     pub(crate) fn new(limit: f64) -> Governor {
-        Governor { limit, factor: 1, last: None, calm_windows: 0, was_over: false }
+        Governor { limit, factor: 1, last: None, calm_windows: 0, over_windows: 0 }
     }
 
     /// How many times longer than set the intervals are now.
     pub(crate) fn factor(&self) -> u32 {
         self.factor
+    }
+
+    /// True if the cost was over the limit at the last two looks, and nothing can be stretched any more.
+    pub(crate) fn is_at_its_end(&self) -> bool {
+        self.over_windows >= 2 && self.factor == MAX_FACTOR
     }
 
     /// Takes a look; returns the new factor if it has changed. The first window counts for nothing:
@@ -51,10 +56,10 @@ impl Governor {
         let own = now.own.saturating_sub(last.own) as f64;
         let process = now.process.saturating_sub(last.process) as f64;
         let allowed = (self.limit * process).max(FLOOR_PER_SECOND * seconds);
-        let was_over = std::mem::replace(&mut self.was_over, own > allowed);
+        self.over_windows = if own > allowed { self.over_windows + 1 } else { 0 };
         self.calm_windows = if own < allowed / 4.0 { self.calm_windows + 1 } else { 0 };
         let factor = if own > allowed {
-            let most = if was_over { f64::from(MAX_FACTOR.ilog2()) } else { 1.0 };
+            let most = if self.over_windows > 1 { f64::from(MAX_FACTOR.ilog2()) } else { 1.0 };
             let halves = (own / allowed).log2().clamp(1.0, most) as u32;
             (self.factor << halves).min(MAX_FACTOR)
         } else if self.calm_windows >= CALM_WINDOWS {
@@ -110,6 +115,7 @@ mod tests {
         assert_eq!(factors_after([2_400, 799]), [2, 4], "just below four times the limit");
         assert_eq!(factors_after([2_400, 801]), [2, 8]);
         assert_eq!(factors_after([2_400, 1_601]), [2, 16], "JDK 8 that waits for its threads to stop");
+        assert_eq!(factors_after([20_000, 20_000]), [2, 64]);
         assert_eq!(factors_after([2_400, 199]), [2, 2], "a burst");
         assert_eq!(factors_after([199, 20_000]), [1, 2], "it may be a burst");
     }
@@ -121,9 +127,13 @@ mod tests {
         governor.look(at);
         assert_eq!(window(&mut governor, &mut at, 10, 20), None);
         assert_eq!(window(&mut governor, &mut at, 11, 20), Some(2));
-        for factor in [4, 8, 16] {
+        for factor in [4, 8, 16, 32, 64] {
+            assert!(!governor.is_at_its_end());
             assert_eq!(window(&mut governor, &mut at, 11, 20), Some(factor));
         }
-        assert_eq!(window(&mut governor, &mut at, 11, 20), None, "sixteen is the end");
+        assert_eq!(window(&mut governor, &mut at, 11, 20), None, "64 is the end");
+        assert!(governor.is_at_its_end());
+        window(&mut governor, &mut at, 9, 20);
+        assert!(!governor.is_at_its_end());
     }
 }

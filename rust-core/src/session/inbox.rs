@@ -15,7 +15,7 @@ pub struct Inbox {
     names: Mutex<Option<(Dictionary, u32)>>,
     names_are_wanted: AtomicBool,
     unsaid: Mutex<Vec<(Level, String)>>,
-    /// Codes of warnings that were said: each is said once, however often it comes.
+    /// What was said: a warning by its code, what is no failure by its words.
     said: Mutex<HashSet<String>>,
 }
 
@@ -35,7 +35,7 @@ impl Inbox {
         self.len() == 0
     }
 
-    /// Warnings to be logged, each code once in the life of the process.
+    /// Lines to be logged: each code of a warning once in the life of the process, each other text once.
     pub fn take_warnings(&self) -> Vec<(Level, String)> {
         std::mem::take(&mut *self.unsaid.lock())
     }
@@ -70,7 +70,8 @@ impl DeltaSink for Inbox {
     }
 
     fn warned(&self, level: Level, warning: &Warning) {
-        if self.said.lock().insert(warning.code.clone()) {
+        let once = if level == Level::Warn { &warning.code } else { &warning.message };
+        if self.said.lock().insert(once.clone()) {
             self.unsaid.lock().push((level, warning.message.clone()));
         }
     }
@@ -85,13 +86,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warning_is_logged_once_whatever_its_text() {
+    fn a_warning_is_logged_once_whatever_its_text_and_news_once_by_their_text() {
         let inbox = Inbox::default();
         let warning = |message: &str| Warning { code: "slow".to_owned(), message: message.to_owned() };
-        inbox.warned(Level::Info, &warning("twice as long"));
-        inbox.warned(Level::Info, &warning("four times as long"));
-        assert_eq!(inbox.take_warnings(), [(Level::Info, "twice as long".to_owned())]);
-        assert_eq!(inbox.take_warnings(), []);
+        let logged = |level, message| {
+            inbox.warned(level, &warning(message));
+            inbox.take_warnings().len()
+        };
+        assert_eq!(
+            ["twice as long", "four times as long", "twice as long"].map(|text| logged(Level::Info, text)),
+            [1, 1, 0]
+        );
+        assert_eq!(["timer 7", "timer 8", "timer 7"].map(|text| logged(Level::Warn, text)), [1, 0, 0]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The sampler thread's loop.
 
 use super::collector::Collector;
-use super::governor::{Costs, Governor, WINDOW};
+use super::governor::{Costs, Governor, MAX_FACTOR, WINDOW};
 use super::{Closing, Level, Shared};
 use crate::profile::{Mark, ProcessStatus, TaskTotals, ValueType, Warning};
 use crate::relay::{period_of, Delta};
@@ -43,6 +43,7 @@ pub(super) struct Sampler {
     /// Allocations are what the threads' own counters say: this JVM tells of none.
     counts_allocations: bool,
     refusal_told: bool,
+    limit_told: bool,
     due: Due,
 }
 
@@ -83,6 +84,7 @@ impl Sampler {
             own_cpu: 0,
             longest_pause: 0,
             refusal_told: false,
+            limit_told: false,
             due: Due::default(),
         }
     }
@@ -252,7 +254,17 @@ impl Sampler {
 
     fn govern(&mut self, now: u64) {
         let costs = Costs { time: now, own: self.own_cpu_total(), process: self.shared.clock.process_cpu() };
-        let Some(factor) = self.governor.look(costs) else { return };
+        let step = self.governor.look(costs);
+        if self.governor.is_at_its_end() && !self.limit_told {
+            self.limit_told = true;
+            let limit = 100.0 * self.shared.plan().overhead_limit;
+            let message = format!(
+                "the profiler uses more than spark.glowplug.overhead.limit ({limit} % of the process's CPU), though all \
+                 intervals are {MAX_FACTOR} times as long as set; an engine that is off costs nothing"
+            );
+            self.shared.warn(Level::Warn, Warning { code: "overhead-limit-exceeded".to_owned(), message });
+        }
+        let Some(factor) = step else { return };
         if let (Some(timers), Some(interval)) = (self.shared.timers(), self.shared.plan().cpu_interval) {
             timers.retime(interval.as_nanos() as u64 * u64::from(factor));
         }
@@ -261,7 +273,7 @@ impl Sampler {
             "to stay within spark.glowplug.overhead.limit ({limit} % of the process's CPU), all intervals are now \
              {factor} times as long as set; weights follow, so sums stay right"
         );
-        // Nothing failed: the limit is kept as promised.
+        // Nothing failed: this is how the limit is kept.
         self.shared.warn(Level::Info, Warning { code: "intervals-stretched".to_owned(), message });
     }
 

@@ -98,12 +98,13 @@ pub(crate) static KEYS: &[Key] = &[
         ..Key::new(
             "driver.enabled",
             Kind::Switch,
-            "Whether the driver is profiled. At `false` it still gathers what the executors send.",
+            "Whether the driver is profiled. At `false` it still gathers what the executors send. In local mode, where \
+             one process is both, this one counts.",
         )
     },
     Key {
         default: Default::Value("true"),
-        ..Key::new("executor.enabled", Kind::Switch, "Whether executors are profiled.")
+        ..Key::new("executor.enabled", Kind::Switch, "Whether executors are profiled; without effect in local mode.")
     },
     Key {
         default: Default::Unset(
