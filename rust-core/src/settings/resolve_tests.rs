@@ -709,12 +709,12 @@ mod missing_parts {
                 (
                     "not-built-in",
                     "ENABLE_AMAZON_PROFILER (env) switches Amazon CodeGuru Profiler on, but that target is not built \
-                     into this version: nothing is uploaded, the profile is in the folder alone"
+                     into this version: nothing is uploaded to it"
                 ),
                 (
                     "not-built-in",
                     "dataproc.profiling.enabled (conf) switches Google Cloud Profiler on, but that target is not \
-                     built into this version: nothing is uploaded, the profile is in the folder alone"
+                     built into this version: nothing is uploaded to it"
                 ),
             ]
         );

@@ -78,6 +78,8 @@ pub(crate) enum ValueError {
     NotAbsolute,
     #[error("begins with ~, which only a shell turns into a home")]
     Tilde,
+    #[error("names a host in a file: URI, whose path begins with three slashes")]
+    FileHost,
 }
 
 impl Unit {
@@ -92,8 +94,7 @@ impl Unit {
 impl Kind {
     /// Reads `text`. Blanks round the value count for nothing, nor do quotes that a shell left.
     pub(crate) fn parse(self, text: &str) -> Result<Value, ValueError> {
-        let trimmed = text.trim();
-        let bare = without_quotes(trimmed);
+        let bare = without_quotes(text.trim());
         match self {
             Kind::List => Ok(Value::List(list(bare))),
             _ if bare.is_empty() => Err(ValueError::Empty),
@@ -113,8 +114,9 @@ impl Kind {
             Kind::Share { min, max } => Ok(Value::Share(in_range(share(bare)?, min, max)?)),
             Kind::Folder if bare.eq_ignore_ascii_case("none") => Ok(Value::Text(None)),
             Kind::Folder if bare == "~" || bare.starts_with("~/") => Err(ValueError::Tilde),
-            Kind::LocalPath if !trimmed.starts_with('/') => Err(ValueError::NotAbsolute),
-            Kind::Folder | Kind::LocalPath | Kind::Text => Ok(Value::Text(Some(trimmed.to_string()))),
+            Kind::Folder if names_a_host(bare) => Err(ValueError::FileHost),
+            Kind::LocalPath if !bare.starts_with('/') => Err(ValueError::NotAbsolute),
+            Kind::Folder | Kind::LocalPath | Kind::Text => Ok(Value::Text(Some(bare.to_string()))),
         }
     }
 
@@ -173,6 +175,11 @@ pub(crate) fn without_quotes(text: &str) -> &str {
         }
     }
     text
+}
+
+/// `file://tmp/x` is the path `/x` on the host `tmp`.
+fn names_a_host(folder: &str) -> bool {
+    folder.strip_prefix("file://").is_some_and(|rest| !rest.starts_with('/'))
 }
 
 fn switch(text: &str) -> Result<bool, ValueError> {
@@ -403,6 +410,12 @@ mod tests {
         assert_eq!(Kind::Folder.parse("  "), Err(ValueError::Empty));
         assert_eq!(Kind::Folder.parse("~/profiles"), Err(ValueError::Tilde));
         assert_eq!(Kind::Folder.parse("~backup"), Ok(Value::Text(Some("~backup".to_string()))));
+        assert_eq!(Kind::Folder.parse("file://tmp/x"), Err(ValueError::FileHost));
+        for folder in ["file:///tmp/x", "file:/tmp/x", "'/a b/c'", "hdfs://host/x"] {
+            let bare = folder.trim_matches('\'').to_string();
+            assert_eq!(Kind::Folder.parse(folder), Ok(Value::Text(Some(bare))));
+        }
+        assert_eq!(Kind::LocalPath.parse("\"/tmp\""), Ok(Value::Text(Some("/tmp".to_string()))));
         assert_eq!(Kind::LocalPath.parse("tmp"), Err(ValueError::NotAbsolute));
         assert_eq!(Kind::LocalPath.parse("/tmp"), Ok(Value::Text(Some("/tmp".to_string()))));
         let names = vec!["Signal Dispatcher".to_string(), "a".to_string()];

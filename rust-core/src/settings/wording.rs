@@ -144,8 +144,7 @@ fn missing_cloud(cloud: &Cloud, chosen: &Chosen<'_>) -> Option<Warning> {
         Some(at) if at.value == Some(Value::Switch(false)) => None,
         Some(at) => {
             let message = format!(
-                "{} ({}) switches {title} on, but that target is not built into this version: nothing is uploaded, the \
-                 profile is in the folder alone",
+                "{} ({}) switches {title} on, but that target is not built into this version: nothing is uploaded to it",
                 at.origin_key, at.origin
             );
             Some(Warning { code: "not-built-in", message })

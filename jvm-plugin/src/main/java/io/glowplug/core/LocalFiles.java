@@ -1,7 +1,6 @@
 package io.glowplug.core;
 
 import java.io.IOException;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -23,15 +22,8 @@ public final class LocalFiles {
         if (!isLocal(path)) {
             throw new IOException("no Hadoop file system is at hand for " + path);
         }
-        if (!path.startsWith("file:")) {
-            return Paths.get(path);
-        }
-        try {
-            return Paths.get(URI.create(path).getPath());
-        } catch (RuntimeException e) {
-            // Not a URI by the letter (a blank, say): what follows the scheme and its slashes is the path.
-            return Paths.get(path.substring("file:".length()).replaceFirst("^//+", "/"));
-        }
+        // As Hadoop reads it: what follows the scheme is the path, and a percent sign means nothing.
+        return Paths.get(path.startsWith("file:") ? path.substring("file:".length()).replaceFirst("^//+", "/") : path);
     }
 
     /** The file is whole or absent at any moment. */

@@ -26,6 +26,7 @@ public class LocalFilesTest {
         assertFalse(LocalFiles.isLocal("s3a://bucket/a"));
         assertEquals("/a/b", LocalFiles.localPath("file:/a/b").toString());
         assertEquals("/a/b", LocalFiles.localPath("file:///a/b").toString());
+        assertEquals("/a%20b/c", LocalFiles.localPath("file:///a%20b/c").toString());
         assertEquals("/a b/c", LocalFiles.localPath("file:///a b/c").toString());
         assertThrows(IOException.class, () -> LocalFiles.localPath("hdfs://name/a"));
     }
