@@ -11,7 +11,7 @@
 
 use super::clock::Clock;
 use super::cpu::delete_timer;
-use super::registry::{LabelMark, Registry, Slot, ThreadRecord, Used};
+use super::registry::{LabelMark, Registry, Slot, ThreadRecord, Turn, Used};
 use super::TaskLabelId;
 use crate::jvm::{ThreadRef, ThreadStack, Vm};
 
@@ -137,6 +137,15 @@ impl Seen {
         self.still >= STILL && label == TaskLabelId(0) && !self.look_again && !turn
     }
 
+    /// What the thread used from `settled` nanoseconds of CPU to a turn, of what is to be charged.
+    fn used_until(&mut self, turn: Turn, settled: u64, plan: SweepPlan, born: bool) -> Used {
+        let counted = plan.allocations && turn.until.allocated > 0;
+        Used {
+            cpu: if plan.cpu { turn.until.cpu.saturating_sub(settled) } else { 0 },
+            allocated: if counted { self.count(turn.until.allocated, born) } else { 0 },
+        }
+    }
+
     /// Bytes to be charged, where the counter says `now`; all of them if the thread was `born` since the last sweep. The
     /// counter of a thread that runs may for a moment be ahead, never for long: so it is what it was at most.
     fn count(&mut self, now: u64, born: bool) -> u64 {
@@ -240,7 +249,8 @@ impl Sweeper {
             let elapsed = seen.map_or(elapsed, |seen| now - seen.charged);
             // A thread that was never seen is charged from its beginning only if we were there.
             let before = seen.map_or(if elapsed == 0 { cpu } else { 0 }, |seen| seen.cpu);
-            let turns = if record.has_timer() { Vec::new() } else { record.take_turns() };
+            let timerless = !record.has_timer();
+            let turns = if timerless { record.take_turns() } else { Vec::new() };
             let used = cpu.saturating_sub(before);
             let has_run = used > 0 || !turns.is_empty();
             // A thread that has not run has allocated nothing.
@@ -248,7 +258,7 @@ impl Sweeper {
                 (plan.allocations && (is_new || has_run)).then(|| allocated_by(vm, record)).flatten();
             if is_new || has_run || look_at_all || look_again {
                 self.refresh_name(process, slot, reference, cpu, sink);
-                let had_a_core = record.has_timer() && used > 0 && used >= elapsed / 100 * HAD_A_CORE;
+                let had_a_core = !timerless && used > 0 && used >= elapsed / 100 * HAD_A_CORE;
                 match had_a_core.then(|| sink.ran(slot)).flatten() {
                     Some(label) => self.is_known(slot, label),
                     None => look.push(Look { slot, reference, is_new, label: record.label_mark() }),
@@ -259,19 +269,10 @@ impl Sweeper {
                 let born = is_new && elapsed > 0;
                 let mut settled = before;
                 for turn in turns {
-                    let cpu = turn.until.cpu.saturating_sub(settled);
+                    let used = seen.used_until(turn, settled, plan, born);
                     settled = settled.max(turn.until.cpu);
-                    let counted = plan.allocations && turn.until.allocated > 0;
-                    let allocated = if counted { seen.count(turn.until.allocated, born) } else { 0 };
-                    let used = Used { cpu: if plan.cpu { cpu } else { 0 }, allocated };
-                    if used == Used::default() {
-                        continue;
-                    }
-                    if is_new || turn.label != seen.label {
-                        sink.unseen(slot, turn.label, used);
-                    } else {
-                        charge_in_place(sink, slot, turn.label, used);
-                    }
+                    let at = Some(seen.label).filter(|_| !is_new);
+                    charge_by_label(sink, slot, turn.label, at, used);
                 }
                 (seen.cpu, seen.charged) = (cpu.max(settled), now);
                 let allocated = counter.map_or(0, |now| seen.count(now, born));
@@ -281,8 +282,8 @@ impl Sweeper {
                 if record.is_own() {
                     continue;
                 }
-                let cpu = if plan.cpu && !record.has_timer() { cpu.saturating_sub(settled) } else { 0 };
-                let timerless = (!record.has_timer()).then(|| record.label());
+                let cpu = if plan.cpu && timerless { cpu.saturating_sub(settled) } else { 0 };
+                let timerless = timerless.then(|| record.label());
                 charge.push(Charge { slot, used: Used { cpu, allocated }, elapsed, timerless });
             }
         }
@@ -294,11 +295,7 @@ impl Sweeper {
         }
         for Charge { slot, used, elapsed, timerless } in charge {
             let Some(seen) = &self.threads[slot.0 as usize] else { continue };
-            match timerless.filter(|label| *label != seen.label) {
-                Some(label) if used != Used::default() => sink.unseen(slot, label, used),
-                Some(_) => {}
-                None => charge_in_place(sink, slot, seen.label, used),
-            }
+            charge_by_label(sink, slot, timerless.unwrap_or(seen.label), Some(seen.label), used);
             if plan.wall && !seen.excluded && elapsed > 0 {
                 sink.wall(slot, seen.label, elapsed);
             }
@@ -382,7 +379,18 @@ impl Sweeper {
     }
 }
 
-fn charge_in_place(sink: &mut dyn SweepSink, slot: Slot, label: TaskLabelId, used: Used) {
+/// Charges what the thread used with the labels `label`: where it is, if it was seen with these, for which `seen`
+/// are those of its last stack.
+fn charge_by_label(
+    sink: &mut dyn SweepSink,
+    slot: Slot,
+    label: TaskLabelId,
+    seen: Option<TaskLabelId>,
+    used: Used,
+) {
+    if seen != Some(label) && used != Used::default() {
+        return sink.unseen(slot, label, used);
+    }
     if used.cpu > 0 {
         sink.cpu(slot, label, used.cpu);
     }
