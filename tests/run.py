@@ -56,9 +56,13 @@ def main(mode: str, names: list) -> int:
             counts = run_suite(available[name], mode)
             record.add(name, counts)
         finished[name] = counts
-    total = Counts(*(sum(getattr(counts, field.name) for counts in finished.values()) for field in dataclasses.fields(Counts)))
+    total = sum_of(finished.values())
     report(finished, total)
     return 1 if total.failed else 0
+
+
+def sum_of(all_counts) -> Counts:
+    return Counts(*(sum(values) for values in zip(*map(dataclasses.astuple, all_counts))))
 
 
 def suites() -> dict:
@@ -239,8 +243,7 @@ def git(*words: str) -> str:
 
 
 def write_rows(rows: dict, missing: list) -> str:
-    counts = [row.counts for row in rows.values()]
-    total = Counts(*(sum(getattr(count, field.name) for count in counts) for field in dataclasses.fields(Counts)))
+    total = sum_of([row.counts for row in rows.values()])
     return "\n".join([
         "# Verified", "",
         "How each suite went when `./gradlew checkAll` ran it last: at full size, over all versions of tests/versions.json. The", "runner writes this file.", "",

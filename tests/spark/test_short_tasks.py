@@ -33,9 +33,9 @@ def test_each_stage_is_charged_with_the_cpu_of_its_own_tasks(stages):
 
 
 def test_each_stage_is_charged_with_the_bytes_of_its_own_tasks(stages):
-    burning, profile = stages["burning"]
+    burning, _ = stages["burning"]
     assert burning["tasks"]["alloc_bytes"] > 400 << 20
-    for stage, profile in stages.values():
+    for stage, _ in stages.values():
         assert stage["alloc_bytes"] == pytest.approx(stage["tasks"]["alloc_bytes"], rel=0.02)
 
 
