@@ -161,6 +161,7 @@ def all_cases(jar: Path, work: Path):
     yield with_conf("file system whose class is absent", {"spark.glowplug.dir": "s3a://bucket/profiles"})
     yield with_conf("unknown file system", {"spark.glowplug.dir": "nofs://host/profiles"})
     yield with_conf("switched off", {"spark.glowplug.enabled": "false"})
+    yield with_conf("driver switched off", {"spark.glowplug.driver.enabled": "false"})
     yield with_conf("on request", {"spark.glowplug.enabled": "requested"})
     yield with_conf("requested", {"spark.glowplug.enabled": "requested", "spark.yarn.appMasterEnv.ENABLE_GLOWPLUG_PROFILER": "true"})
     yield with_conf("beside another plugin", {"spark.plugins": "Harness$Other,io.glowplug.GlowplugPlugin"})
@@ -299,9 +300,10 @@ def check_unwritten(case, place: str, cause: str) -> None:
     assert [message.split(" ")[0] for message in case.messages] == ["profiling", "WARN", "WARN"], case.messages
 
 
-def test_switched_off_is_said_in_one_line(cases):
-    case = cases["switched off"]
-    assert case.messages == ["not profiling this process: spark.glowplug.enabled is false (conf)"]
+@pytest.mark.parametrize("name, key", [("switched off", "spark.glowplug.enabled"), ("driver switched off", "spark.glowplug.driver.enabled")])
+def test_switched_off_is_said_in_one_line_and_leaves_no_folder(cases, name, key):
+    case = cases[name]
+    assert case.messages == [f"not profiling this process: {key} is false (conf)"]
     assert case.profiles == []
 
 

@@ -33,5 +33,6 @@ def test_a_driver_that_is_switched_off_gathers_the_executors(run):
     assert set(folder.profile.by_label("process", "cpu")) == {"0", "1"}
     assert folder.profile.where(lambda sample: "Endings.work" in sample.stack, stage="0").total("cpu") == pytest.approx(1.4e9, rel=0.1)
     said, end = processes.messages(made.stderr)
-    assert said == "not profiling this process: spark.glowplug.driver.enabled is false (conf)"
+    assert said == ("not profiling this process: spark.glowplug.driver.enabled is false (conf); its executors are: "
+                    f"the profile goes to {folder.path.parent} (default, the working directory)")
     assert end.startswith(f"profile written to {folder.path}: 2 processes, ")

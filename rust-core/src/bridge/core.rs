@@ -6,7 +6,7 @@
 use super::fields::{self, Pairs};
 use super::guard::NativeFailure;
 use super::place::place;
-use super::start::{build_id, engines_text, Java, Start};
+use super::start::{build_id, destination, engines_text, Java, Start};
 use super::state::{Me, State};
 use super::work::{word, Asked, Job};
 use crate::application::{ApplicationEvent, ApplicationInfo, SummarySetting};
@@ -76,6 +76,8 @@ impl Core {
         }
         let plan = Plan::of(&resolution.settings);
         let engines = self.engines(&plan, &java);
+        // In local mode there is nobody else to gather from.
+        let gathers = role == Role::Driver && resolution.settings.gather && !process.is_true("local");
         let profiled = match &resolution.settings.run {
             Ok(()) => match self.run(&plan, &engines, &java) {
                 Ok(()) => true,
@@ -90,7 +92,11 @@ impl Core {
                 if let Some(session) = self.session.get() {
                     session.pause();
                 }
-                say(&mut answer, Level::Announce, &format!("not profiling this process: {reason}"));
+                let mut message = format!("not profiling this process: {reason}");
+                if gathers {
+                    message.push_str(&format!("; its executors are: {}", destination(role, Some(&place))));
+                }
+                say(&mut answer, Level::Announce, &message);
                 false
             }
         };
@@ -109,8 +115,7 @@ impl Core {
                 say(&mut answer, Level::Info, message);
             }
         }
-        let running = profiled || (role == Role::Driver && resolution.settings.gather);
-        answer.extend(["running".to_owned(), running.to_string()]);
+        answer.extend(["running".to_owned(), (profiled || gathers).to_string()]);
         let wait = if process.is_true("local") { Duration::ZERO } else { resolution.settings.shutdown_wait };
         answer.extend(["shutdown_wait_ms".to_owned(), wait.as_millis().to_string()]);
         for (key, value) in &resolution.passed_on {

@@ -100,7 +100,7 @@ impl Start<'_> {
             "profiling {who} on {} with {}; not built in yet: lock, heap; {}; {}",
             self.java.name,
             engines.join(", "),
-            self.destination(),
+            destination(self.role, self.place),
             settings::describe(self.effective),
         );
         if self.role != Role::Agent && self.process.get("task_callbacks") == "false" {
@@ -111,16 +111,17 @@ impl Start<'_> {
         }
         line
     }
+}
 
-    fn destination(&self) -> String {
-        match (self.role, self.place) {
-            (Role::Executor, _) => "samples go to the driver".to_owned(),
-            (Role::Agent, _) => {
-                "samples go to the SparkContext that starts here, or to a folder at exit".to_owned()
-            }
-            (_, Some(Place { root: Some(root), why, .. })) => format!("the profile goes to {root} ({why})"),
-            _ => "no folder (spark.glowplug.dir=none)".to_owned(),
+/// Where what this process samples or gathers goes, and why there.
+pub(crate) fn destination(role: Role, place: Option<&Place>) -> String {
+    match (role, place) {
+        (Role::Executor, _) => "samples go to the driver".to_owned(),
+        (Role::Agent, _) => {
+            "samples go to the SparkContext that starts here, or to a folder at exit".to_owned()
         }
+        (_, Some(Place { root: Some(root), why, .. })) => format!("the profile goes to {root} ({why})"),
+        _ => "no folder (spark.glowplug.dir=none)".to_owned(),
     }
 }
 
