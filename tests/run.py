@@ -266,7 +266,7 @@ def describe_machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     system = re.search(r'^PRETTY_NAME="(.+)"$', Path("/etc/os-release").read_text(), re.M)
     return (f"{os.cpu_count()} cores of {processor.group(1) if processor else platform.machine()}, {memory:.0f} GiB, {system.group(1)}, "
-            f"Linux {platform.release()}")
+            f"Linux {'.'.join(platform.release().split('.')[:2])}")
 
 
 if __name__ == "__main__":
