@@ -102,7 +102,10 @@ def test_each_process_says_at_its_start_what_is_profiled_and_how(pair):
 
 def start_line(pair, who: str, destination: str) -> str:
     ending = "" if pair.has_labels else f"; Spark {pair.version} does not tell plugins of tasks (3.1 and newer do): no stage labels"
-    return (rf"profiling {re.escape(who)} on OpenJDK 64-Bit Server VM \S+ with cpu=\S+\(10ms\)( \([^;]*\))?, wall=\S+\(50ms\), alloc=[^;]*, "
+    java = versions.TABLE["spark"][pair.version]["java"]
+    cpu = (r"cpu=sampler-thread\(10ms\) \(JDK 8 needs its method ids made ahead of time [^)]*\)" if java == 8
+           else rf"cpu=timers\(10ms\) \(proved on JDK {java}\.[\d.]+(, this is [\d.]+)?\)")
+    return (rf"profiling {re.escape(who)} on OpenJDK 64-Bit Server VM \S+ with {cpu}, wall=\S+\(50ms\), alloc=[^;]*, "
             rf"runtime=[^;]*; not built in yet: lock, heap; {re.escape(destination)}; settings: all default{re.escape(ending)}")
 
 

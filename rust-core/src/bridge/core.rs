@@ -361,7 +361,7 @@ impl Core {
 
     fn engines(&self, plan: &Plan, java: &Java) -> Engines {
         let vm = self.vm(java).ok().map(|vm| &**vm as &dyn Vm);
-        let machine = Machine::of(vm, java.feature);
+        let machine = Machine::of(vm, java.feature, &java.version);
         Engines::choose(plan, &machine)
     }
 

@@ -3,6 +3,7 @@
 use super::fields::Pairs;
 use super::guard::NativeFailure;
 use super::place::Place;
+use crate::facts;
 use crate::session::{EngineReport, Engines};
 use crate::settings::{self, Effective, Role};
 use jni::objects::JValue;
@@ -13,6 +14,8 @@ use jni::JNIEnv;
 pub(crate) struct Java {
     /// `OpenJDK 64-Bit Server VM 17.0.15+6`.
     pub(crate) name: String,
+    /// `17.0.15+6`.
+    pub(crate) version: String,
     /// 8, 17, …
     pub(crate) feature: u32,
 }
@@ -35,7 +38,8 @@ pub(crate) fn java(env: &JNIEnv) -> Result<Java, NativeFailure> {
     };
     // java.vm.version begins with "25." on JDK 8 too: only the specification tells the release.
     let feature = feature(&property("java.specification.version")?);
-    Ok(Java { name: format!("{} {}", property("java.vm.name")?, property("java.vm.version")?), feature })
+    let version = property("java.vm.version")?;
+    Ok(Java { name: format!("{} {version}", property("java.vm.name")?), version, feature })
 }
 
 fn feature(specification: &str) -> u32 {
@@ -103,8 +107,8 @@ impl Start<'_> {
             destination(self.role, self.place),
             settings::describe(self.effective),
         );
-        if self.role != Role::Agent && self.process.get("task_callbacks") == "false" {
-            let version = self.process.get("spark_version");
+        let version = self.process.get("spark_version");
+        if facts::spark(version).is_some_and(|spark| !spark.task_callbacks) {
             line.push_str(&format!(
                 "; Spark {version} does not tell plugins of tasks (3.1 and newer do): no stage labels"
             ));
@@ -149,10 +153,10 @@ mod tests {
 
     #[test]
     fn the_start_line_says_what_why_where_and_whose_setting() {
-        let fields =
-            ["executor_id", "driver", "local", "true", "task_callbacks", "false", "spark_version", "3.0.3"];
+        let fields = ["executor_id", "driver", "local", "true", "spark_version", "3.0.3"];
         let process = Pairs::of(fields.map(str::to_owned).to_vec());
-        let java = Java { name: "OpenJDK 64-Bit Server VM 25.504".to_owned(), feature: 8 };
+        let version = "25.504".to_owned();
+        let java = Java { name: format!("OpenJDK 64-Bit Server VM {version}"), version, feature: 8 };
         let engines = [
             EngineReport { text: "cpu=sampler-thread(10ms)".into(), reason: Some("because".into()) },
             EngineReport { text: "wall=sweep(50ms)".into(), reason: None },

@@ -8,7 +8,7 @@ mod versions;
 
 pub use idle::is_idle_stack;
 pub use names::{layer, operator, Layer};
-pub use versions::{jdk, spark, AllocEngine, CpuEngine, JdkFact, SparkFact, Sweep};
+pub use versions::{compiles_with_graal, jdk, spark, AllocEngine, CpuEngine, JdkFact, SparkFact, Sweep};
 
 use serde::de::DeserializeOwned;
 

@@ -20,12 +20,30 @@ pub struct JdkFact {
     pub alloc: AllocEngine,
     /// How the wall engine takes stacks.
     pub sweep: Sweep,
-    /// Versions that were measured; another update of the same release runs with validation.
-    pub updates: Vec<String>,
-    /// Why this cpu engine, for the start line.
+    /// Versions that were measured, as the JVM spells them up to the build: `17.0.15`, `25.504` for 8u504.
+    updates: Vec<String>,
+    /// Why the sampler thread, for the start line; empty where timers are the choice.
+    #[serde(default)]
     pub why: String,
     #[serde(flatten)]
     evidence: Evidence,
+}
+
+impl JdkFact {
+    /// What speaks for the choice on a JVM of this version, for the start line.
+    pub fn proof(&self, version: &str) -> String {
+        let measured = self.updates.join(" and ");
+        let update = version.split(['+', '-']).next().unwrap_or_default();
+        match self.updates.iter().any(|known| known == update) {
+            true => format!("proved on JDK {update}"),
+            false => format!("proved on JDK {measured}, this is {update}"),
+        }
+    }
+}
+
+/// Whether a JVM of this version, as it spells it, compiles with Graal: 17.0.9+9-jvmci-23.0-b22 does.
+pub fn compiles_with_graal(version: &str) -> bool {
+    version.contains("jvmci")
 }
 
 /// How CPU samples are taken.
@@ -154,6 +172,10 @@ mod tests {
         for evidence in jdks.chain(SPARKS.spark.iter().map(|row| &row.evidence)) {
             assert_eq!(evidence.seen.len(), "2026-11-29".len());
             assert!(!evidence.by.is_empty());
+        }
+        for row in &JDKS.jdk {
+            assert_eq!(row.why.is_empty(), row.cpu == CpuEngine::Timers, "{}", row.from);
+            assert_eq!(row.updates.is_empty(), !row.known, "{}", row.from);
         }
     }
 }

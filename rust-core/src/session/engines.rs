@@ -16,8 +16,8 @@ use std::time::Duration;
 /// How CPU time is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CpuEngine {
-    /// Per-thread timers; each thread records its own stack.
-    Timers,
+    /// Per-thread timers; each thread records its own stack. With what proved them.
+    Timers(String),
     /// The sampler thread walks the stacks, for the reason given.
     Sampler(String),
     /// Switched off.
@@ -48,7 +48,7 @@ enum AllocEngine {
 pub struct EngineReport {
     /// `cpu=timers(10ms)`.
     pub text: String,
-    /// Why it is this one, where that is not what was asked for.
+    /// Why it is this one, where there was a choice.
     pub reason: Option<String>,
 }
 
@@ -57,6 +57,8 @@ pub struct EngineReport {
 pub struct Machine {
     /// Feature release of the JDK: 8, 17, …
     pub feature: u32,
+    /// Version of the JVM, as it spells it: `17.0.15+6-Debian-1deb12u1`.
+    pub version: String,
     /// `amd64` or `aarch64`.
     pub arch: &'static str,
     /// The JVM has the walker and the tables that signals need.
@@ -69,9 +71,10 @@ pub struct Machine {
 
 impl Machine {
     /// This machine with this JVM; makes a timer to see whether it may.
-    pub fn of(vm: Option<&dyn Vm>, feature: u32) -> Machine {
+    pub fn of(vm: Option<&dyn Vm>, feature: u32, version: &str) -> Machine {
         Machine {
             feature,
+            version: version.to_owned(),
             arch: std::env::consts::ARCH,
             has_walker: vm.is_some_and(|vm| vm.walker().is_some()),
             counts_allocations: vm.is_some_and(Vm::counts_allocations),
@@ -90,11 +93,14 @@ impl Engines {
                 CpuEngine::Sampler(format!("per-thread timers are not proved on {} yet", machine.arch))
             }
             _ if fact.cpu == facts::CpuEngine::Sampler => CpuEngine::Sampler(fact.why.clone()),
+            _ if facts::compiles_with_graal(&machine.version) => {
+                CpuEngine::Sampler("stacks of code that Graal compiled are not proved yet".to_owned())
+            }
             _ if !machine.has_walker => CpuEngine::Sampler(
                 "this JVM does not export AsyncGetCallTrace and its field tables (not HotSpot?)".to_owned(),
             ),
             (_, Err(error)) => CpuEngine::Sampler(error.to_string()),
-            (_, Ok(())) => CpuEngine::Timers,
+            (_, Ok(())) => CpuEngine::Timers(fact.proof(&machine.version)),
         };
         let allocations = match fact.alloc {
             facts::AllocEngine::Sampled => AllocEngine::Sampled,
@@ -118,7 +124,7 @@ impl Engines {
         let interval = plan.cpu_interval.map(duration).unwrap_or_default();
         vec![
             match &self.cpu {
-                CpuEngine::Timers => report(format!("cpu=timers({interval})"), None),
+                CpuEngine::Timers(proof) => report(format!("cpu=timers({interval})"), Some(proof.clone())),
                 CpuEngine::Sampler(why) => {
                     report(format!("cpu=sampler-thread({interval})"), Some(why.clone()))
                 }
@@ -175,7 +181,7 @@ impl Engines {
     pub(crate) fn start(&self, shared: &Shared) {
         let plan = shared.plan();
         match (&self.cpu, plan.cpu_interval) {
-            (CpuEngine::Timers, Some(interval)) => {
+            (CpuEngine::Timers(_), Some(interval)) => {
                 let timers = shared.timers.get_or_init(|| self.prepare_timers(shared));
                 if let Some(timers) = timers {
                     timers.start(interval.as_nanos() as u64, plan.depth);
@@ -314,7 +320,14 @@ mod tests {
     }
 
     fn machine(feature: u32) -> Machine {
-        Machine { feature, arch: "x86_64", has_walker: true, counts_allocations: true, timer: Ok(()) }
+        Machine {
+            feature,
+            version: format!("{feature}.0.15+6-LTS"),
+            arch: "x86_64",
+            has_walker: true,
+            counts_allocations: true,
+            timer: Ok(()),
+        }
     }
 
     fn described(plan: &Plan, machine: &Machine) -> Vec<String> {
@@ -333,7 +346,26 @@ mod tests {
     fn seventeen_has_everything() {
         assert_eq!(
             described(&plan(), &machine(17)),
-            ["cpu=timers(10ms)", "wall=sweep(50ms)", "alloc=jvmti(2MiB)", "runtime=on"]
+            [
+                "cpu=timers(10ms) because proved on JDK 17.0.15",
+                "wall=sweep(50ms)",
+                "alloc=jvmti(2MiB)",
+                "runtime=on"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_update_that_was_not_measured_is_told() {
+        let update = |version: &str| {
+            let machine = Machine { version: version.to_owned(), ..machine(17) };
+            described(&plan(), &machine)[0].clone()
+        };
+        assert_eq!(update("17.0.15"), "cpu=timers(10ms) because proved on JDK 17.0.15");
+        assert_eq!(update("17.0.1+12"), "cpu=timers(10ms) because proved on JDK 17.0.15, this is 17.0.1");
+        assert_eq!(
+            update("17.0.9+9-jvmci-23.0-b22"),
+            "cpu=sampler-thread(10ms) because stacks of code that Graal compiled are not proved yet"
         );
     }
 

@@ -109,7 +109,6 @@ public final class AgentSession {
                 "master", "",
                 "deploy_mode", "",
                 "local", "false",
-                "task_callbacks", "false",
                 "jar", Core.jar(),
                 "library", core.library(),
                 "user", System.getProperty("user.name", ""),

@@ -19,20 +19,18 @@ final class ProcessFields {
 
     static List<String> of(
             String role, String executorId, boolean local, SparkConf conf, Configuration hadoop, Core core) throws IOException {
-        String version = sparkVersion();
         String user = UserGroupInformation.getCurrentUser().getShortUserName();
         return new ProcessFields()
                 .add("role", role)
                 .add("executor_id", executorId)
                 .add("host", host(role, conf))
-                .add("spark_version", version)
+                .add("spark_version", sparkVersion())
                 .add("scala_version", scalaVersion())
                 .add("app_name", conf.get("spark.app.name", ""))
                 .add("app_id", conf.get("spark.app.id", ""))
                 .add("master", conf.get("spark.master", ""))
                 .add("deploy_mode", conf.get("spark.submit.deployMode", ""))
                 .add("local", String.valueOf(local))
-                .add("task_callbacks", String.valueOf(hasTaskCallbacks(version)))
                 .add("jar", Core.jar())
                 .add("library", core.library())
                 .add("user", user)
@@ -64,11 +62,6 @@ final class ProcessFields {
             return System.getProperty("user.home", "");
         }
         return hadoop.get("dfs.user.home.dir.prefix", "/user") + "/" + user;
-    }
-
-    /** Spark tells plugins of tasks from 3.1 on. */
-    static boolean hasTaskCallbacks(String version) {
-        return !version.startsWith("3.0.");
     }
 
     /** PluginContext.hostname() throws in every executor that is a process of its own. */
