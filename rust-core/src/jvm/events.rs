@@ -21,7 +21,7 @@ pub trait EventSink: Send + Sync {
 
     /// The calling thread has allocated an object that was picked for a sample. `walk` fills a
     /// buffer with the thread's frames, leaf first, and returns how many there are.
-    fn allocated(&self, size: u64, walk: &mut dyn FnMut(&mut [RawFrame]) -> usize);
+    fn allocated(&self, size: u64, walk: &mut dyn FnMut(isize, &mut [RawFrame]) -> usize);
 }
 
 /// What the callbacks reach; set once for the life of the process.
@@ -99,40 +99,62 @@ unsafe extern "system" fn sampled_object_alloc(
     size: i64,
 ) {
     guarded(|sink| {
-        sink.allocated(size.max(0) as u64, &mut |frames| {
-            // SAFETY: the JVM's own arguments; the buffer has the layout that is written to.
-            unsafe { current_stack(jvmti, thread, frames) }
+        sink.allocated(size.max(0) as u64, &mut |start, frames| {
+            // SAFETY: the JVM's own arguments.
+            unsafe { current_stack(jvmti, thread, start, frames) }
         });
     });
 }
 
-/// Writes the calling thread's frames over `frames` and returns how many.
+/// Writes the calling thread's frames from `start` on over `frames` and returns how many. A negative
+/// `start` counts from the root.
 ///
 /// # Safety
 /// `jvmti` is a live environment and `thread` the calling thread.
-unsafe fn current_stack(jvmti: *mut jvmtiEnv, thread: jthread, frames: &mut [RawFrame]) -> usize {
-    let mut buffer = [jvmtiFrameInfo::default(); 128];
-    let mut filled = 0;
-    while filled < frames.len() {
-        let mut count = 0;
-        let room = (frames.len() - filled).min(buffer.len());
-        // SAFETY: the caller's promise, and a buffer of `room` frames.
-        let error = unsafe {
-            let Some(get) = (*(*jvmti).functions).GetStackTrace else { return filled };
-            get(jvmti, thread, filled as i32, room as i32, buffer.as_mut_ptr(), &mut count)
-        };
-        if error != jvmti::JVMTI_ERROR_NONE {
-            break;
-        }
-        for frame in &buffer[..count.max(0) as usize] {
-            frames[filled] = raw_frame(frame);
-            filled += 1;
-        }
-        if (count as usize) < room {
-            break;
-        }
+unsafe fn current_stack(
+    jvmti: *mut jvmtiEnv,
+    thread: jthread,
+    start: isize,
+    frames: &mut [RawFrame],
+) -> usize {
+    /// Deeper stacks are rare: they pay for a buffer, and for a second walk down to where the first one ended.
+    const MOST: usize = 128;
+    let mut buffer = [jvmtiFrameInfo::default(); MOST];
+    let (first, rest) = frames.split_at_mut(frames.len().min(MOST));
+    // SAFETY: the caller's promise.
+    let filled = unsafe { frames_from(jvmti, thread, start, &mut buffer[..first.len()], first) };
+    if filled < MOST || rest.is_empty() {
+        return filled;
     }
-    filled
+    let mut buffer = vec![jvmtiFrameInfo::default(); rest.len()];
+    // SAFETY: the caller's promise.
+    filled + unsafe { frames_from(jvmti, thread, start + MOST as isize, &mut buffer, rest) }
+}
+
+/// One call, through a `buffer` as long as `frames`.
+///
+/// # Safety
+/// As [`current_stack`].
+unsafe fn frames_from(
+    jvmti: *mut jvmtiEnv,
+    thread: jthread,
+    start: isize,
+    buffer: &mut [jvmtiFrameInfo],
+    frames: &mut [RawFrame],
+) -> usize {
+    let mut count = 0;
+    // SAFETY: the caller's promise, and a buffer of as many frames as are asked for.
+    let error = unsafe {
+        let Some(get) = (*(*jvmti).functions).GetStackTrace else { return 0 };
+        get(jvmti, thread, start as i32, buffer.len() as i32, buffer.as_mut_ptr(), &mut count)
+    };
+    if error != jvmti::JVMTI_ERROR_NONE {
+        return 0;
+    }
+    for (frame, info) in frames.iter_mut().zip(&buffer[..count.max(0) as usize]) {
+        *frame = raw_frame(info);
+    }
+    count.max(0) as usize
 }
 
 pub(super) fn raw_frame(frame: &jvmtiFrameInfo) -> RawFrame {

@@ -2,7 +2,7 @@
 
 use super::registry::{Registry, Slot};
 use super::ring::Ring;
-use super::{clock, pack, Frames, RawStack, TaskLabelId, Weight};
+use super::{clock, leaf_side, pack, read_frames, RawStack, TaskLabelId, Weight, CUT};
 use crate::jvm::{MethodId, RawFrame};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -57,8 +57,9 @@ impl AllocationSampler {
         (self.taken.swap(0, Ordering::Relaxed), self.nanoseconds.swap(0, Ordering::Relaxed))
     }
 
-    /// Records one picked allocation of the calling thread.
-    pub fn record(&self, size: u64, walk: &mut dyn FnMut(&mut [RawFrame]) -> usize) {
+    /// Records one picked allocation of the calling thread. `walk` fills a buffer with frames from a place on, which is
+    /// counted from the root where it is negative.
+    pub fn record(&self, size: u64, walk: &mut dyn FnMut(isize, &mut [RawFrame]) -> usize) {
         let interval = self.interval.load(Ordering::Relaxed);
         let Some(thread) = self.registry.current().filter(|_| interval > 0) else { return };
         if thread.is_own() {
@@ -69,14 +70,23 @@ impl AllocationSampler {
         // A thread that is being torn down has no locals any more: its sample goes.
         let Ok(buffer) = BUFFER.try_with(Cell::take) else { return };
         let depth = self.depth.load(Ordering::Relaxed);
-        let buffer = buffer.filter(|buffer| buffer.len() == depth);
-        let mut buffer = buffer.unwrap_or_else(|| vec![NO_FRAME; depth].into());
-        let count = walk(&mut buffer).min(buffer.len());
+        // One more than is kept, to see whether there is more.
+        let buffer = buffer.filter(|buffer| buffer.len() == depth + 1);
+        let mut buffer = buffer.unwrap_or_else(|| vec![NO_FRAME; depth + 1].into());
+        let mut count = walk(0, &mut buffer).min(buffer.len());
+        let (mut leaf, mut tag) = (count, ALLOCATION);
+        if count > depth {
+            leaf = leaf_side(depth);
+            let root = (depth - leaf) as isize;
+            count = leaf + walk(-root, &mut buffer[leaf..depth]).min(depth - leaf);
+            tag |= CUT;
+        }
         let bytes = estimated_bytes(size, interval);
         let objects = (bytes / size.max(1)).max(1);
         let Some(slot) = self.registry.current_slot() else { return };
-        let head = [bytes, u64::from(slot.0) | u64::from(thread.label().0) << 32, now, objects];
-        self.ring.write(ALLOCATION, &head, buffer[..count].iter().map(|frame| pack(*frame)), 0);
+        let owner = u64::from(slot.0) | u64::from(thread.label().0) << 32;
+        let head = [bytes, owner, now, objects, leaf as u64];
+        self.ring.write(tag, &head, buffer[..count].iter().map(|frame| pack(*frame)), 0);
         let _ = BUFFER.try_with(|cell| cell.set(Some(buffer)));
         self.taken.fetch_add(1, Ordering::Relaxed);
         let end = clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(begin);
@@ -95,14 +105,14 @@ pub(crate) fn estimated_bytes(size: u64, interval: u64) -> u64 {
 }
 
 /// Reads a record that [`AllocationSampler::record`] wrote.
-pub(super) fn read_record(words: &[u64]) -> Option<RawStack> {
-    let [bytes, owner, time, objects, body @ ..] = words else { return None };
+pub(super) fn read_record(tag: u64, words: &[u64]) -> Option<RawStack> {
+    let [bytes, owner, time, objects, leaf, body @ ..] = words else { return None };
     Some(RawStack {
         weight: Weight::Alloc { objects: *objects, bytes: *bytes },
         thread: Slot(*owner as u32),
         label: TaskLabelId((*owner >> 32) as u32),
         time: *time,
-        frames: Frames::Whole(body.iter().map(|word| super::unpack(*word)).collect()),
+        frames: read_frames(tag, *leaf, body),
     })
 }
 
@@ -110,6 +120,7 @@ pub(super) fn read_record(words: &[u64]) -> Option<RawStack> {
 mod tests {
     use super::*;
     use crate::sample::registry::{current_tid, Used};
+    use crate::sample::Frames;
 
     #[test]
     fn a_small_object_stands_for_the_interval_and_a_large_one_for_itself() {
@@ -120,12 +131,46 @@ mod tests {
     }
 
     #[test]
+    fn a_deep_allocation_keeps_the_leaf_and_the_root_of_its_stack() {
+        let registry: &'static Registry = Box::leak(Box::new(Registry::new()));
+        let ring: &'static Ring = Box::leak(Box::new(Ring::new(1 << 10)));
+        let sampler = AllocationSampler::new(registry, ring);
+        sampler.set_depth(8);
+        sampler.set_interval(1 << 20);
+        registry.enroll(current_tid(), 1, crate::jvm::ThreadRef(0)).expect("a slot");
+        for stack in [8, 9, 5000] {
+            sampler.record(1000, &mut |start: isize, frames: &mut [RawFrame]| {
+                let from = if start < 0 { stack - start.unsigned_abs() } else { start as usize };
+                let wanted = from..stack.min(from + frames.len());
+                for (frame, method) in frames.iter_mut().zip(wanted.clone()) {
+                    *frame = RawFrame { method: MethodId(method as u64), bci: 0 };
+                }
+                wanted.len()
+            });
+        }
+        let mut read = Vec::new();
+        ring.drain(|tag, words| read.push(read_record(tag, words).expect("a record").frames));
+        let frames = |methods: &[u64]| -> Vec<RawFrame> {
+            methods.iter().map(|method| RawFrame { method: MethodId(*method), bci: 0 }).collect()
+        };
+        assert_eq!(
+            read,
+            [
+                Frames::Whole(frames(&[0, 1, 2, 3, 4, 5, 6, 7])),
+                Frames::Cut { frames: frames(&[0, 1, 2, 3, 4, 5, 7, 8]), leaf: 6 },
+                Frames::Cut { frames: frames(&[0, 1, 2, 3, 4, 5, 4998, 4999]), leaf: 6 },
+            ]
+        );
+        registry.dismiss(current_tid(), Used::default());
+    }
+
+    #[test]
     fn an_allocation_carries_thread_label_and_frames() {
         let registry: &'static Registry = Box::leak(Box::new(Registry::new()));
         let ring: &'static Ring = Box::leak(Box::new(Ring::new(1 << 10)));
         let sampler = AllocationSampler::new(registry, ring);
         sampler.set_depth(100);
-        let mut walk = |frames: &mut [RawFrame]| {
+        let mut walk = |_: isize, frames: &mut [RawFrame]| {
             frames[0] = RawFrame { method: MethodId(0xabc), bci: 4 };
             frames[1] = RawFrame { method: MethodId(0xdef), bci: -1 };
             2
@@ -138,7 +183,7 @@ mod tests {
         let mut stacks = Vec::new();
         ring.drain(|tag, words| {
             assert_eq!(tag, ALLOCATION);
-            stacks.extend(read_record(words));
+            stacks.extend(read_record(tag, words));
         });
         assert_eq!(stacks.len(), 1, "nothing is recorded while the engine is off");
         assert_eq!(stacks[0].weight, Weight::Alloc { objects: 1049, bytes: 1_049_076 });

@@ -8,17 +8,13 @@
 
 use super::registry::{current_tid, Registry, Slot, ThreadRecord};
 use super::ring::Ring;
-use super::{clock, pack, Frames, RawStack, TaskLabelId, Weight};
+use super::{clock, pack, read_frames, Frames, Kept, RawStack, TaskLabelId, Weight, CUT, MAX_WALK};
 use crate::jvm::call_trace::{CallFrame, Walker};
 use crate::jvm::{MethodId, RawFrame};
 use parking_lot::Mutex;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-
-/// Deepest stack that is looked at: the frame limit of a report plus as much again, so that the
-/// root is still seen where the middle is cut.
-pub const MAX_WALK: usize = 2048;
 
 /// Handlers that may walk at the same time: at most one per core runs, and one more waits preempted.
 const SCRATCH_BUFFERS: usize = 16;
@@ -263,9 +259,6 @@ pub(crate) fn delete_timer(record: &ThreadRecord) {
 const NOT_A_JAVA_THREAD: i32 = -100;
 const NO_SCRATCH: i32 = -101;
 
-/// Tag bits of a CPU record: kind 0, failure as a positive number, and whether the stack was cut.
-const CUT: u64 = 1 << 32;
-
 struct Sample {
     weight: u64,
     slot: Slot,
@@ -280,14 +273,11 @@ impl Sample {
 
     fn write(&self, ring: &Ring, depth: usize, frames: &[CallFrame]) {
         let word = |frame: &CallFrame| pack(RawFrame { method: MethodId(frame.method), bci: frame.bci });
-        if frames.len() <= depth {
-            ring.write(0, &self.head(frames.len() as u64), frames.iter().map(word), self.weight);
-            return;
-        }
-        let leaf = leaf_side(depth);
-        let root = &frames[frames.len() - (depth - leaf)..];
-        let kept = Joined { first: &frames[..leaf], second: root, at: 0 };
-        ring.write(CUT, &self.head(leaf as u64), kept.map(|frame| word(&frame)), self.weight);
+        let kept = Kept::of(frames, depth);
+        let (frames, leaf) = kept.joined();
+        // The tag of a CPU record: kind 0, a failure as a positive number, and whether the stack was cut.
+        let tag = if kept.root.is_some() { CUT } else { 0 };
+        ring.write(tag, &self.head(leaf), frames.map(word), self.weight);
     }
 
     fn write_failed(&self, ring: &Ring, code: i32) {
@@ -295,46 +285,12 @@ impl Sample {
     }
 }
 
-/// How many frames of a cut stack are kept at the leaf: three quarters, for that is where time goes.
-pub(super) fn leaf_side(depth: usize) -> usize {
-    depth - depth / 4
-}
-
-/// Two slices in a row (`Chain` does not know its length).
-struct Joined<'a> {
-    first: &'a [CallFrame],
-    second: &'a [CallFrame],
-    at: usize,
-}
-
-impl Iterator for Joined<'_> {
-    type Item = CallFrame;
-
-    fn next(&mut self) -> Option<CallFrame> {
-        let item = match self.at.checked_sub(self.first.len()) {
-            None => self.first.get(self.at),
-            Some(rest) => self.second.get(rest),
-        };
-        self.at += 1;
-        item.copied()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = (self.first.len() + self.second.len()).saturating_sub(self.at);
-        (left, Some(left))
-    }
-}
-
-impl ExactSizeIterator for Joined<'_> {}
-
 /// Reads a record that a CPU handler wrote.
 pub(super) fn read_record(tag: u64, words: &[u64]) -> Option<RawStack> {
     let [weight, owner, time, leaf, body @ ..] = words else { return None };
-    let frames = body.iter().map(|word| super::unpack(*word)).collect();
     let failure = -((tag & 0xffff) as i32);
     let frames = match failure {
-        0 if tag & CUT != 0 => Frames::Cut { frames, leaf: *leaf as usize },
-        0 => Frames::Whole(frames),
+        0 => read_frames(tag, *leaf, body),
         NO_SCRATCH => Frames::NoScratch,
         code => Frames::NotWalkable(code),
     };

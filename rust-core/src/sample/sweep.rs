@@ -12,8 +12,18 @@
 use super::clock::Clock;
 use super::cpu::delete_timer;
 use super::registry::{LabelMark, Registry, Slot, ThreadRecord, Turn, Used};
-use super::TaskLabelId;
-use crate::jvm::{ThreadRef, ThreadStack, Vm};
+use super::{Kept, TaskLabelId, MAX_WALK};
+use crate::jvm::{RawFrame, ThreadRef, ThreadStack, Vm};
+use crate::profile::ThreadState;
+
+/// Where a thread is.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    /// Its state; [`ThreadState::Idle`] is not decided here.
+    pub state: ThreadState,
+    /// Its stack.
+    pub frames: Kept<'a, RawFrame>,
+}
 
 /// Takes what a sweep finds.
 pub trait SweepSink {
@@ -21,7 +31,7 @@ pub trait SweepSink {
     fn named(&mut self, slot: Slot, name: &str);
 
     /// The thread's stack and state have changed; `None` if it could not be walked.
-    fn changed(&mut self, slot: Slot, stack: Option<&ThreadStack>);
+    fn changed(&mut self, slot: Slot, found: Option<Found<'_>>);
 
     /// The thread had a core all the time since the last sweep. If a CPU sample told where it is, that is
     /// where it is now, with the labels of that sample.
@@ -289,9 +299,12 @@ impl Sweeper {
         }
 
         let references: Vec<_> = look.iter().map(|look| look.reference).collect();
-        let (stacks, cost_elsewhere) = self.stacks(process, &references, plan.depth);
-        for (look, stack) in look.iter().zip(stacks) {
-            self.take(look, registry, stack.as_ref(), sink);
+        let (stacks, cost_elsewhere) = self.stacks(process, &references);
+        for (look, stack) in look.iter().zip(&stacks) {
+            let found = stack
+                .as_ref()
+                .map(|stack| Found { state: stack.state, frames: Kept::of(&stack.frames, plan.depth) });
+            self.take(look, registry, found, sink);
         }
         for Charge { slot, used, elapsed, timerless } in charge {
             let Some(seen) = &self.threads[slot.0 as usize] else { continue };
@@ -305,12 +318,7 @@ impl Sweeper {
 
     /// Stacks of the threads, and what they cost the JVM's own thread where that one takes them: its CPU meanwhile.
     /// A collection by that thread that is under way is waited out first; one that begins at this moment is contained.
-    fn stacks(
-        &mut self,
-        process: Process,
-        references: &[ThreadRef],
-        depth: usize,
-    ) -> (Vec<Option<ThreadStack>>, u64) {
+    fn stacks(&mut self, process: Process, references: &[ThreadRef]) -> (Vec<Option<ThreadStack>>, u64) {
         let Process { vm, clock, .. } = process;
         let worker = *self.worker.get_or_insert_with(|| {
             let name = vm.stacks_taken_by()?;
@@ -321,7 +329,7 @@ impl Sweeper {
         }
         let cpu = || worker.and_then(|tid| clock.thread_cpu(tid)).unwrap_or(0);
         let before = cpu();
-        let stacks = vm.stacks(references, depth);
+        let stacks = vm.stacks(references, MAX_WALK);
         (stacks, cpu().saturating_sub(before))
     }
 
@@ -332,19 +340,13 @@ impl Sweeper {
         }
     }
 
-    fn take(
-        &mut self,
-        look: &Look,
-        registry: &Registry,
-        stack: Option<&ThreadStack>,
-        sink: &mut dyn SweepSink,
-    ) {
+    fn take(&mut self, look: &Look, registry: &Registry, found: Option<Found<'_>>, sink: &mut dyn SweepSink) {
         let Some(seen) = &mut self.threads[look.slot.0 as usize] else { return };
         let after = registry.record(look.slot).map(|record| record.label_mark());
         seen.look_again = after != Some(look.label);
         if !seen.look_again {
             seen.label = look.label.label();
-            sink.changed(look.slot, stack);
+            sink.changed(look.slot, found);
         } else if look.is_new {
             sink.changed(look.slot, None);
         }
@@ -547,8 +549,8 @@ mod tests {
         fn named(&mut self, _: Slot, name: &str) {
             self.names.push(name.to_owned());
         }
-        fn changed(&mut self, _: Slot, stack: Option<&ThreadStack>) {
-            assert!(stack.is_some());
+        fn changed(&mut self, _: Slot, found: Option<Found<'_>>) {
+            assert!(found.is_some());
             self.changes += 1;
         }
         fn ran(&mut self, slot: Slot) -> Option<TaskLabelId> {

@@ -2,7 +2,7 @@
 
 use super::labels::LabelTable;
 use crate::facts;
-use crate::jvm::{self, MethodId, RawFrame, ThreadStack, Vm};
+use crate::jvm::{self, MethodId, RawFrame, Vm};
 use crate::profile::names::{fold_thread_name, function_name};
 use crate::profile::{
     Cells, Dictionary, Engine, Frame, FrameId, LabelKey, LabelSetId, Lost, LostCause, NameId, NodeId,
@@ -10,8 +10,8 @@ use crate::profile::{
 };
 use crate::sample::registry::{Registry, Slot, Used};
 use crate::sample::runtime::RuntimeCpu;
-use crate::sample::sweep::SweepSink;
-use crate::sample::{Frames, RawStack, TaskLabelId, Weight};
+use crate::sample::sweep::{Found, SweepSink};
+use crate::sample::{Frames, Kept, RawStack, TaskLabelId, Weight};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -96,8 +96,11 @@ impl Collector {
         };
         self.samples[engine as usize] += 1;
         let node = match &stack.frames {
-            Frames::Whole(frames) => self.sampled_node(stack, frames, &[]),
-            Frames::Cut { frames, leaf } => self.sampled_node(stack, &frames[..*leaf], &frames[*leaf..]),
+            Frames::Whole(frames) => self.sampled_node(stack, Kept { leaf: frames, root: None }),
+            Frames::Cut { frames, leaf } => {
+                let (leaf, root) = frames.split_at(*leaf);
+                self.sampled_node(stack, Kept { leaf, root: Some(root) })
+            }
             Frames::NotWalkable(_) => {
                 self.lose(LostCause::NotWalkable, 1);
                 self.root("[unknown]")
@@ -199,26 +202,27 @@ impl Collector {
     }
 
     /// The node of a sample; a CPU sample also tells where its thread is.
-    fn sampled_node(&mut self, stack: &RawStack, leaf_side: &[RawFrame], root_side: &[RawFrame]) -> NodeId {
-        let node = self.node(leaf_side, root_side);
-        if let (Weight::Cpu(_), Some(leaf)) = (stack.weight, leaf_side.first()) {
+    fn sampled_node(&mut self, stack: &RawStack, frames: Kept<'_, RawFrame>) -> NodeId {
+        let node = self.node(frames);
+        if let (Weight::Cpu(_), Some(leaf)) = (stack.weight, frames.leaf.first()) {
             let state = if leaf.bci < 0 { ThreadState::Native } else { ThreadState::Runnable };
             self.thread(stack.thread).sampled = Some((node, state, stack.label));
         }
         node
     }
 
-    /// The node of a stack given leaf first; `root_side` is set where the middle was cut out.
-    fn node(&mut self, leaf_side: &[RawFrame], root_side: &[RawFrame]) -> NodeId {
+    fn node(&mut self, frames: Kept<'_, RawFrame>) -> NodeId {
         let mut node = Dictionary::ROOT;
-        for frame in root_side.iter().rev() {
-            let frame = self.frame(*frame);
-            node = self.profile.dictionary.child(node, frame);
-        }
-        if !root_side.is_empty() {
+        if let Some(root) = frames.root {
+            node = self.below(node, root);
             node = self.bracketed(node, "[truncated]");
         }
-        for frame in leaf_side.iter().rev() {
+        self.below(node, frames.leaf)
+    }
+
+    /// The node at the end of these frames, the last of which `node` has called.
+    fn below(&mut self, mut node: NodeId, frames: &[RawFrame]) -> NodeId {
+        for frame in frames.iter().rev() {
             let frame = self.frame(*frame);
             node = self.profile.dictionary.child(node, frame);
         }
@@ -344,16 +348,16 @@ impl SweepSink for Collector {
         self.set_name(slot, name);
     }
 
-    fn changed(&mut self, slot: Slot, stack: Option<&ThreadStack>) {
+    fn changed(&mut self, slot: Slot, found: Option<Found<'_>>) {
         self.thread(slot);
         self.flush_wall(slot.0 as usize);
-        let (node, state, waits_for_work) = match stack {
-            Some(stack) if !stack.frames.is_empty() => {
-                let node = self.node(&stack.frames, &[]);
-                (node, stack.state, self.waits_for_work(node, stack))
+        let (node, state, waits_for_work) = match found {
+            Some(found) if !found.frames.leaf.is_empty() => {
+                let node = self.node(found.frames);
+                (node, found.state, self.waits_for_work(node, found))
             }
             // A thread with no Java frame is the JVM's own, and has not run code of anybody's.
-            Some(stack) => (self.root("[VM]"), stack.state, true),
+            Some(found) => (self.root("[VM]"), found.state, true),
             None => (self.root("[unknown]"), ThreadState::Runnable, false),
         };
         let thread = self.thread(slot);
@@ -421,18 +425,91 @@ impl Collector {
         self.profile.cells.add(node, set, &values);
     }
 
-    fn waits_for_work(&mut self, node: NodeId, stack: &ThreadStack) -> bool {
+    fn waits_for_work(&mut self, node: NodeId, found: Found<'_>) -> bool {
         // The JVM's own waits (the reference handler's, say) are RUNNABLE to JVMTI.
-        if stack.state == ThreadState::Blocked {
+        if found.state == ThreadState::Blocked {
             return false;
         }
         if let Some(known) = self.idle_stacks.get(&node) {
             return *known;
         }
         let functions: Vec<NameId> =
-            stack.frames.iter().map(|frame| self.method(frame.method).function).collect();
+            found.frames.leaf.iter().map(|frame| self.method(frame.method).function).collect();
         let idle = facts::is_idle_stack(functions.iter().map(|name| self.profile.dictionary.text(*name)));
         self.idle_stacks.insert(node, idle);
         idle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{shared, Stage};
+    use super::*;
+
+    fn collector() -> Collector {
+        let shared = shared(&Arc::new(Stage::default()));
+        Collector::new(shared.vm.clone(), shared.registry, shared.labels.clone())
+    }
+
+    fn frames(methods: &[u64]) -> Vec<RawFrame> {
+        methods.iter().map(|method| RawFrame { method: MethodId(*method), bci: 0 }).collect()
+    }
+
+    /// Every stack with what was measured there, root first.
+    fn stacks(collector: &mut Collector) -> Vec<(String, Values)> {
+        let cells = collector.take_cells();
+        let dictionary = collector.dictionary();
+        let name = |frame| dictionary.text(dictionary.frame_of(frame).function).to_owned();
+        let rows = cells.sorted().into_iter().map(|((node, _), values)| {
+            let path: Vec<String> = dictionary.path(node).into_iter().map(name).collect();
+            (path.join(" "), values)
+        });
+        rows.collect()
+    }
+
+    #[test]
+    fn a_cut_stack_has_its_root_and_its_leaf_around_the_mark() {
+        let mut collector = collector();
+        let sample = |frames: Frames| RawStack {
+            weight: Weight::Cpu(7),
+            thread: Slot(0),
+            label: TaskLabelId(0),
+            time: 1,
+            frames,
+        };
+        collector.add(&sample(Frames::Cut { frames: frames(&[1, 2, 3, 8, 9]), leaf: 3 }));
+        collector.add(&sample(Frames::Cut { frames: frames(&[4, 5]), leaf: 2 }));
+        assert_eq!(
+            stacks(&mut collector),
+            [
+                ("App.m9 App.m8 [truncated] App.m3 App.m2 App.m1".to_owned(), Values::cpu(1, 7)),
+                ("[truncated] App.m5 App.m4".to_owned(), Values::cpu(1, 7)),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_thread_that_waits_deep_down_has_its_wall_time_under_its_root() {
+        let mut collector = collector();
+        let (leaf, root) = (frames(&[1, 2, 3]), frames(&[9]));
+        let kept = Kept { leaf: &leaf[..], root: Some(&root[..]) };
+        collector.changed(Slot(0), Some(Found { state: ThreadState::Waiting, frames: kept }));
+        collector.wall(Slot(0), TaskLabelId(0), 50);
+        assert_eq!(
+            stacks(&mut collector),
+            [("App.m9 [truncated] App.m3 App.m2 App.m1".to_owned(), Values::of(ValueType::Wall, 50))]
+        );
+    }
+
+    #[test]
+    fn what_a_full_ring_lost_keeps_its_weight_and_is_counted() {
+        let mut collector = collector();
+        collector.add_lost(3, 30_000_000);
+        collector.add_lost(1, 10_000_000);
+        assert_eq!(
+            stacks(&mut collector),
+            [("[unknown]".to_owned(), Values::of(ValueType::Cpu, 40_000_000))]
+        );
+        assert_eq!(collector.lost(), [Lost { cause: LostCause::RingFull, count: 4 }]);
     }
 }

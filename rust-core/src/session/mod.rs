@@ -7,6 +7,8 @@ mod inbox;
 mod labels;
 mod sampler;
 mod sender;
+#[cfg(test)]
+mod testing;
 
 pub use engines::{CpuEngine, EngineReport, Engines, Machine};
 pub use inbox::Inbox;
@@ -215,34 +217,7 @@ impl Session {
         engines: Engines,
         sink: Arc<dyn DeltaSink>,
     ) -> Result<Session, String> {
-        // Threads and handlers may look at these at any time until the process ends.
-        let registry: &'static Registry = Box::leak(Box::default());
-        let ring: &'static Ring = Box::leak(Box::new(Ring::new(RING_WORDS)));
-        let allocations: &'static AllocationSampler =
-            Box::leak(Box::new(AllocationSampler::new(registry, ring)));
-        let shared = Arc::new(Shared {
-            vm,
-            clock,
-            registry,
-            ring,
-            allocations,
-            class_cpu: Arc::default(),
-            labels: Arc::default(),
-            plan: RwLock::new(Arc::new(plan)),
-            sink,
-            timers: Box::leak(Box::default()),
-            engines: Mutex::new(engines),
-            replanned: AtomicBool::new(false),
-            first_delta: FIRST_DELTA,
-            delta_interval: AtomicU64::new(DELTA_INTERVAL.as_nanos() as u64),
-            clock_offset: AtomicI64::new(0),
-            paused: AtomicBool::new(false),
-            tasks: Mutex::default(),
-            warnings: Mutex::default(),
-            requests: Mutex::default(),
-            woken: Condvar::new(),
-            panic_in: Mutex::new(None),
-        });
+        let shared = Arc::new(Shared::new(vm, clock, plan, engines, sink));
         shared.vm.enter().map_err(|error| error.to_string())?;
         let watched = shared.engines.lock().watch(&shared);
         shared.vm.leave();
@@ -402,6 +377,43 @@ fn start_sampler(shared: Arc<Shared>) -> std::io::Result<std::thread::JoinHandle
 }
 
 impl Shared {
+    fn new(
+        vm: Arc<dyn Vm + Send + Sync>,
+        clock: Arc<dyn Clock>,
+        plan: Plan,
+        engines: Engines,
+        sink: Arc<dyn DeltaSink>,
+    ) -> Shared {
+        // Threads and handlers may look at these at any time until the process ends.
+        let registry: &'static Registry = Box::leak(Box::default());
+        let ring: &'static Ring = Box::leak(Box::new(Ring::new(RING_WORDS)));
+        let allocations: &'static AllocationSampler =
+            Box::leak(Box::new(AllocationSampler::new(registry, ring)));
+        Shared {
+            vm,
+            clock,
+            registry,
+            ring,
+            allocations,
+            class_cpu: Arc::default(),
+            labels: Arc::default(),
+            plan: RwLock::new(Arc::new(plan)),
+            sink,
+            timers: Box::leak(Box::default()),
+            engines: Mutex::new(engines),
+            replanned: AtomicBool::new(false),
+            first_delta: FIRST_DELTA,
+            delta_interval: AtomicU64::new(DELTA_INTERVAL.as_nanos() as u64),
+            clock_offset: AtomicI64::new(0),
+            paused: AtomicBool::new(false),
+            tasks: Mutex::default(),
+            warnings: Mutex::default(),
+            requests: Mutex::default(),
+            woken: Condvar::new(),
+            panic_in: Mutex::new(None),
+        }
+    }
+
     fn plan(&self) -> Arc<Plan> {
         self.plan.read().clone()
     }

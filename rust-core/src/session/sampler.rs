@@ -363,3 +363,52 @@ impl Sampler {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{shared, Stage};
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn allocation_samples_are_rarer_while_there_are_many_and_never_denser_than_set() {
+        let stage = Arc::new(Stage::default());
+        let mut sampler = Sampler::new(shared(&stage));
+        for taken in [201, 5_000, 200, 50, 49, 10, 0, 0] {
+            sampler.pace_allocations(taken);
+        }
+        assert_eq!(*stage.allocation_intervals.lock(), [4 * MIB, 8 * MIB, 4 * MIB, 2 * MIB]);
+    }
+
+    #[test]
+    fn a_delta_ends_where_a_period_ends() {
+        let stage = Arc::new(Stage::default());
+        let minutes = |minutes: u64| minutes * 60 * SECOND;
+        stage.unix.store(minutes(20) - 2 * SECOND, Ordering::Relaxed);
+        let shared = shared(&stage);
+        let sampler = Sampler::new(shared.clone());
+        let due_at = |unix: u64| {
+            stage.unix.store(unix, Ordering::Relaxed);
+            sampler.delta_is_due()
+        };
+        assert_eq!([due_at(minutes(20) - 1), due_at(minutes(20))], [false, true]);
+        // The driver's clock, which is a minute ahead, says where periods end.
+        shared.clock_offset.store(minutes(1) as i64, Ordering::Relaxed);
+        assert_eq!([due_at(minutes(20)), due_at(minutes(24) - 1), due_at(minutes(24))], [false, false, true]);
+    }
+
+    #[test]
+    fn a_delta_is_due_after_its_time() {
+        let stage = Arc::new(Stage::default());
+        let shared = shared(&stage);
+        let mut sampler = Sampler::new(shared.clone());
+        let due_at = |sampler: &Sampler, seconds: u64| {
+            stage.monotonic.store(seconds * SECOND, Ordering::Relaxed);
+            sampler.delta_is_due()
+        };
+        assert_eq!([3, 4].map(|at| due_at(&sampler, at)), [false, true], "the first one leaves early");
+        sampler.close(None);
+        assert_eq!([13, 14].map(|at| due_at(&sampler, at)), [false, true]);
+    }
+}
