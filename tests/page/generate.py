@@ -7,8 +7,10 @@ import base64
 import gzip
 import json
 import random
+import tomllib
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 LOCK_TYPES = [("delay", "us"), ("contentions", "count")]
 TYPES = [("cpu", "us"), ("wall", "us"), ("alloc_space", "bytes"), ("alloc_objects", "count"), ("samples", "count")]
 KEYS = ["process", "stage", "stage_attempt", "sql_execution", "job_group", "job_description", "thread_state", "thread", "user_team"]
@@ -25,7 +27,7 @@ class Profile:
         self.processes = []
         self.warnings = []
         self.folded = []
-        self.engine = "cpu=timers(10 ms) wall=sweep(50 ms) alloc=JVMTI(512 KiB)"
+        self.engine = "cpu=timers(10ms), wall=sweep(50ms), alloc=jvmti(2MiB), runtime=on"
         self.final = True
 
     def add(self, stack, labels, **values):
@@ -115,39 +117,13 @@ def cell_of(label_set, by_node):
 def layer(name):
     if name.startswith("["):
         return 7
-    if "GeneratedClass$" in name:
-        return 1
-    for prefix, number in LAYER_PREFIXES:
-        if name.startswith(prefix):
-            return number
-    return 0
+    ends = [at for at, character in enumerate(name) if character in ".$"]
+    return next((LAYERS[name[:end]] for end in reversed(ends) if name[:end] in LAYERS), 0)
 
 
-LAYER_PREFIXES = [
-    ("org.apache.spark.sql.", 2),
-    ("org.apache.spark.unsafe.", 2),
-    ("org.apache.spark.api.python.", 6),
-    ("python ", 6),
-    ("org.apache.spark.", 3),
-    ("org.apache.parquet.", 4),
-    ("org.apache.hadoop.", 4),
-    ("com.amazonaws.", 4),
-    ("software.amazon.", 4),
-    ("io.netty.", 4),
-    ("com.github.luben.", 4),
-    ("net.jpountz.", 4),
-    ("org.xerial.snappy.", 4),
-    ("com.esotericsoftware.", 4),
-    ("java.", 5),
-    ("javax.", 5),
-    ("jdk.", 5),
-    ("sun.", 5),
-    ("scala.", 5),
-    ("com.sun.", 5),
-    ("org.codehaus.janino.", 2),
-    ("org.apache.arrow.", 4),
-    ("org.apache.logging.", 4),
-]
+# The core's table; the numbers are the page's.
+PREFIXES = tomllib.loads((ROOT / "rust-core/src/facts/layers.toml").read_text("utf-8"))["prefixes"]
+LAYERS = {prefix: number for number, kind in enumerate(["codegen", "sql", "spark", "io", "jdk", "python"], 1) for prefix in PREFIXES[kind]}
 
 # ---------------------------------------------------------------- stacks that Spark is made of
 
@@ -337,12 +313,12 @@ def describe(profile):
     for process in sorted(counts, key=lambda name: (name != "driver", len(name), name)):
         seconds = counts[process] * PERIOD / 1e6
         profile.processes.append(
-            {"id": process, "host": "ip-10-0-3-7" if process == "driver" else f"ip-10-0-4-{10 + int(process)}", "ended": "finished" if profile.final else "", "own_cpu_s": round(seconds * 0.004, 3), "process_cpu_s": round(seconds * 1.03, 2), "samples": counts[process], "lost": 17 if process == "2" else 0}
+            {"id": process, "host": "ip-10-0-3-7" if process == "driver" else f"ip-10-0-4-{10 + int(process)}", "ended": "shutdown" if profile.final else "", "own_cpu_s": round(seconds * 0.004, 3), "process_cpu_s": round(seconds * 1.03, 2), "samples": counts[process], "lost": 17 if process == "2" else 0}
         )
     for stage in sorted(cpu, key=int):
-        profile.stages.append({"stage": stage, "attempt": "0", "name": f"parquet at Sessionize.scala:{40 + int(stage)}", "cpu_ms": cpu[stage] // 1000, "spark_cpu_ms": int(cpu[stage] / 1000 * 1.02)})
+        profile.stages.append({"stage": int(stage), "attempt": 0, "name": f"parquet at Sessionize.scala:{40 + int(stage)}", "cpu_ms": cpu[stage] // 1000, "spark_cpu_ms": int(cpu[stage] / 1000 * 1.02)})
     profile.warnings.append({"code": "lost-samples", "message": "17 samples of executor 2 were lost: its ring was full during a long garbage collection.", "count": 1})
-    profile.folded.append({"what": "stage labels", "count": 3, "weight": 40_000})
+    profile.folded.append({"what": "stage attempts", "count": 3, "weight": 40_000})
 
 
 # ---------------------------------------------------------------- a small job, as one would meet it
@@ -463,7 +439,7 @@ def hostile():
         labels = {"process": "driver", "stage": name[:60], "user_team": "</script><b>"}
         profile.add([name, HOSTILE[(at + 1) % len(HOSTILE)]], labels, cpu=(at + 1) * 100_000, samples=(at + 1) * 10)
     profile.processes.append({"id": "driver", "host": "<i>host</i>", "ended": "", "own_cpu_s": 0.1, "process_cpu_s": 10.0, "samples": 1050, "lost": 0})
-    profile.stages.append({"stage": "0", "attempt": "0", "name": "</script><script>window.hacked=1</script>", "cpu_ms": 1, "spark_cpu_ms": 1})
+    profile.stages.append({"stage": 0, "attempt": 0, "name": "</script><script>window.hacked=1</script>", "cpu_ms": 1, "spark_cpu_ms": 1})
     profile.warnings.append({"code": "<b>", "message": "<img src=x onerror=window.hacked=1>", "count": 2})
     return profile
 
@@ -471,13 +447,13 @@ def hostile():
 def empty():
     """An application that ended before its first sample."""
     profile = Profile("too short")
-    profile.engine = "cpu=timers(10 ms) wall=off alloc=off"
+    profile.engine = "cpu=timers(10ms), wall=off, alloc=off, runtime=on"
     return profile
 
 
 def only_cpu():
     profile = Profile("cpu only")
-    profile.engine = "cpu=timers(10 ms) wall=off alloc=off"
+    profile.engine = "cpu=timers(10ms), wall=off, alloc=off, runtime=on"
     labels = {"process": "driver", "stage": "1"}
     profile.add(["a.Main.main", "a.Main.recurse", "a.Main.recurse", "a.Main.leaf"], labels, cpu=3_000_000, samples=300)
     profile.add(["a.Main.main", "a.Main.recurse", "a.Main.other", "a.Main.recurse"], {**labels, "stage": "2"}, cpu=1_000_000, samples=100)

@@ -29,7 +29,7 @@ def test_details_tell_processes_stages_warnings_and_what_was_folded(job, open_pa
     viewer = open_page(job.path)
     viewer.page.get_by_text("Details").click()
     details = viewer.text(".details")
-    for text in ["lost-samples 17 samples of executor 2 were lost", "ip-10-0-4-12", "17 (0.", "parquet at Sessionize.scala:44", "98.0 %", "stage labels 3 40.0 ms", "cpu=timers(10 ms)", "a CPU sample stands for 10 ms"]:
+    for text in ["lost-samples 17 samples of executor 2 were lost", "ip-10-0-4-12", "17 (0.", "parquet at Sessionize.scala:44", "98.0 %", "stage attempts 3 40.0 ms", "cpu=timers(10ms), wall=sweep(50ms), alloc=jvmti(2MiB), runtime=on", "a CPU sample stands for 10 ms"]:
         assert text in details
     viewer.shot("details")
     viewer.page.locator(".details").get_by_role("button", name="5", exact=True).click()
@@ -602,7 +602,7 @@ def test_a_report_without_samples_says_so_in_words(report, open_page, tab, words
     viewer.measure(tab)
     text = viewer.text("main")
     assert text.startswith(words)
-    assert "cpu=timers(10 ms) wall=off alloc=off" in text
+    assert "cpu=timers(10ms), wall=off, alloc=off, runtime=on" in text
     for view in ["Hot spots", "Sandwich", "Top methods"]:
         viewer.view(view)
         assert viewer.text("main").startswith(words)
@@ -621,7 +621,7 @@ def test_filters_that_leave_nothing_say_so_and_can_be_cleared(job, open_page):
 def test_a_measure_that_was_not_taken_names_the_engine_and_its_setting(report, open_page, kind):
     viewer = open_page(report(kind).path)
     viewer.measure("Wall")
-    assert viewer.text("main") == "This profile has no wall time. The wall engine was off: spark.glowplug.wall.interval=50ms switches it on. Engines: cpu=timers(10 ms) wall=off alloc=off"
+    assert viewer.text("main") == "This profile has no wall time. The wall engine was off: spark.glowplug.wall.interval=50ms switches it on. Engines: cpu=timers(10ms), wall=off, alloc=off, runtime=on"
     assert viewer.page.locator(".segments .without").all_inner_texts() == ["Wall", "Latency", "Alloc bytes", "Alloc objects"]
 
 

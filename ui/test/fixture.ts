@@ -52,7 +52,7 @@ export function dataOf(samples: readonly Sample[]) {
     to: 2000,
     seq: 3,
     final: true,
-    engine: 'cpu=timers(10 ms)',
+    engine: 'cpu=timers(10ms), wall=sweep(50ms), alloc=jvmti(2MiB), runtime=on',
     period_us: 10_000,
     glowplug: '0.1.0',
     types: [
