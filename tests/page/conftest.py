@@ -95,6 +95,34 @@ def large(report):
     return report("spark_shaped")
 
 
+class Elsewhere:
+    """A server that is not the page's, and what it was asked for."""
+
+    def __init__(self):
+        self.asked = asked = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.append(self.path)
+                self.send_response(200)
+                self.send_header("Access-Control-Allow-Origin", "*")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/taken"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def elsewhere():
+    server = Elsewhere()
+    yield server
+    server.server.shutdown()
+
+
 @pytest.fixture
 def spark_ui(job, dist):
     """The bundle as Spark's UI serves it: behind its policy, script and data as files of their own, in a page of other styles."""

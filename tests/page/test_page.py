@@ -1,4 +1,6 @@
+import base64
 import gzip
+import hashlib
 import re
 from collections import Counter
 from urllib.parse import quote
@@ -23,6 +25,37 @@ def test_the_report_opens_from_disk_and_tells_what_it_is_of(job, open_page):
         assert text in header
     assert viewer.requests == [viewer.url]
     viewer.shot("report")
+
+
+def test_the_page_has_a_policy_of_its_own_that_lets_in_its_one_script_and_no_network(job, open_page):
+    script = re.search(r"<script>(.*)</script>\n</body>", job.path.read_text("utf-8"), re.S).group(1)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    viewer = open_page(job.path)
+    policy = viewer.page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
+    assert policy == f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+@pytest.mark.parametrize(
+    "attempt, refused",
+    [
+        ("document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.hacked = 1' }))", "script-src-elem inline"),
+        ("void setTimeout('window.hacked = 1')", "script-src eval"),
+        ("void fetch('{elsewhere}').catch(() => {})", "connect-src {elsewhere}"),
+        ("void (new Image().src = '{elsewhere}')", "img-src {elsewhere}"),
+    ],
+    ids=["an inline script", "a text as code", "a fetch", "an image"],
+)
+def test_the_pages_policy_refuses_what_comes_in_from_outside(job, open_page, elsewhere, attempt, refused):
+    viewer = open_page(job.path)
+    viewer.page.evaluate(attempt.replace("{elsewhere}", elsewhere.url))
+    viewer.wait("violations.length > 0")
+    assert viewer.page.evaluate("violations.splice(0)") == [refused.replace("{elsewhere}", elsewhere.url)]
+    assert viewer.page.evaluate("window.hacked") is None
+    assert elsewhere.asked == []
+    # What was asked for here is no problem at the end: Chromium says that it refused, and announces what it does not send.
+    assert all("Content Security Policy" in error for error in viewer.errors)
+    viewer.errors.clear()
+    viewer.requests[:] = [url for url in viewer.requests if url != elsewhere.url]
 
 
 def test_details_tell_processes_stages_warnings_and_what_was_folded(job, open_page):
