@@ -107,6 +107,11 @@ def write_packed(packed, title, template, path):
     return path
 
 
+def unpacked(text):
+    """The data of a page, of the text in its element."""
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
 def cell_of(label_set, by_node):
     nodes = sorted(by_node)
     present = [name for name, _ in TYPES + LOCK_TYPES if any(name in by_node[node] for node in nodes)]

@@ -3,23 +3,7 @@
 import pytest
 
 from support import profile
-
-
-def varint(value):
-    digits = []
-    while value > 127:
-        digits.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*digits, value])
-
-
-def number(field, value):
-    return varint(field << 3) + varint(value)
-
-
-def block(field, content):
-    content = content.encode() if isinstance(content, str) else content
-    return varint(field << 3 | 2) + varint(len(content)) + content
+from support.protobuf import block, number, varint
 
 
 TEXTS = ["", "cpu", "nanoseconds", "samples", "count", "stage", "3", "main", "App.java", "work", "bytes"]
