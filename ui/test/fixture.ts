@@ -67,7 +67,7 @@ export function dataOf(samples: readonly Sample[]) {
     nodes,
     labels: { keys: KEYS, values, sets },
     cells,
-    processes: [{ id: 'driver', host: 'h', ended: '', own_cpu_s: 0.5, process_cpu_s: 10, samples: { cpu: 7, wall: 3 }, lost: { ring: 2, timeout: 1 } }],
+    processes: [{ id: 'driver', host: 'h', ended: '', own_cpu_s: 0.5, process_cpu_s: 10, samples: 10, lost: 3 }],
     stages: [],
     warnings: [],
     folded: [],

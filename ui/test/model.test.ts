@@ -262,7 +262,7 @@ test('what would break a collapsed line is replaced in its names', () => {
   assert.equal(text('\n'), '(empty) 1\n')
 })
 
-test('losses and samples by cause are added up', () => {
+test('a process tells its samples and what was lost of them', () => {
   assert.equal(JOB.processes[0].samples, 10)
   assert.equal(JOB.processes[0].lost, 3)
 })

@@ -153,8 +153,8 @@ export function parse(text: string): Page {
       ended: text_(process.ended),
       ownCpuSeconds: number_(process.own_cpu_s),
       processCpuSeconds: number_(process.process_cpu_s),
-      samples: sum(process.samples),
-      lost: sum(process.lost),
+      samples: number_(process.samples),
+      lost: number_(process.lost),
     })),
     stages: (raw.stages ?? []).map(stage => ({
       stage: text_(stage.stage),
@@ -260,12 +260,6 @@ function text_(value: unknown): string {
 function number_(value: unknown): number {
   const number = Number(value)
   return Number.isFinite(number) ? number : 0
-}
-
-/** Samples and losses are a number, or an object with one number for each engine or cause. */
-function sum(value: unknown): number {
-  if (value === null || typeof value !== 'object') return number_(value)
-  return Object.values(value).reduce<number>((total, part) => total + number_(part), 0)
 }
 
 interface Raw {
