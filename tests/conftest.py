@@ -53,38 +53,6 @@ def pprof():
     return lambda *arguments: machine.output([tools.pprof(), *arguments])
 
 
-@pytest.fixture(scope="session")
-def browser():
-    """A headless Chromium, driven by Playwright."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=tools.chromium(), args=[
-            "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"])
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def page(browser):
-    """An empty page without network, 1280 x 800. `page.problems` collects its errors, CSP violations among them."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
-    page = context.new_page()
-    page.problems = []
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
-    page.on("console", lambda message: page.problems.append(message.text) if message.type == "error" else None)
-    yield page
-    context.close()
-
-
-@pytest.fixture(scope="session")
-def screenshots():
-    """Where screenshots are kept."""
-    folder = machine.ROOT / "build/screenshots"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def pytest_generate_tests(metafunc):
     """`spark_version` and `java_version` run through the versions of this run, those of check or of checkAll."""
     if "spark_version" in metafunc.fixturenames:

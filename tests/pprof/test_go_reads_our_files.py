@@ -1,4 +1,4 @@
-"""Our pprof files as Go's pprof reads them."""
+"""Our pprof files as Go's pprof reads them, the reader that most tools for such files are built on."""
 
 import re
 
