@@ -162,6 +162,7 @@ def all_cases(jar: Path, work: Path):
     yield with_conf("unknown file system", {"spark.glowplug.dir": "nofs://host/profiles"})
     yield with_conf("switched off", {"spark.glowplug.enabled": "false"})
     yield with_conf("driver switched off", {"spark.glowplug.driver.enabled": "false"})
+    yield with_conf("through the Hadoop configuration", {"spark.hadoop.spark.glowplug.depth": "100", "spark.hadoop.spark.glowplug.cpu.intervall": "5ms"})
     yield with_conf("on request", {"spark.glowplug.enabled": "requested"})
     yield with_conf("requested", {"spark.glowplug.enabled": "requested", "spark.yarn.appMasterEnv.ENABLE_GLOWPLUG_PROFILER": "true"})
     yield with_conf("beside another plugin", {"spark.plugins": "Harness$Other,io.glowplug.GlowplugPlugin"})
@@ -305,6 +306,14 @@ def test_switched_off_is_said_in_one_line_and_leaves_no_folder(cases, name, key)
     case = cases[name]
     assert case.messages == [f"not profiling this process: {key} is false (conf)"]
     assert case.profiles == []
+
+
+def test_keys_of_ours_in_the_hadoop_configuration_are_settings_too(cases):
+    case = cases["through the Hadoop configuration"]
+    # What begins with spark.hadoop. Spark itself puts there.
+    settings = {row["key"]: (row["value"], row["origin"]) for row in case.profile.summary["settings"]}
+    assert settings["spark.glowplug.depth"] == ("100", "hadoop")
+    assert case.warnings == [SETTINGS["wrong key"][1]]
 
 
 def test_on_request_nothing_starts_until_a_job_asks(cases):

@@ -90,7 +90,7 @@ public final class DriverHalf implements DriverPlugin {
     private Map<String, String> start(SparkContext spark) throws Exception {
         SparkConf conf = spark.conf();
         Configuration hadoop = spark.hadoopConfiguration();
-        Core core = source.open(conf.get("spark.glowplug.native.dir", ""), conf.get("spark.local.dir", ""), log);
+        Core core = source.open(SettingsCollector.nativeDir(conf, hadoop), conf.get("spark.local.dir", ""), log);
         List<String> settings = new SettingsCollector()
                 .conf(conf)
                 .environment(System.getenv())

@@ -107,7 +107,7 @@ public final class ExecutorHalf implements ExecutorPlugin {
     private void start(PluginContext context, Map<String, String> fromDriver) throws Exception {
         SparkConf conf = context.conf();
         Configuration hadoop = SparkHadoopUtil.get().conf();
-        Core opened = source.open(conf.get("spark.glowplug.native.dir", ""), conf.get("spark.local.dir", ""), log);
+        Core opened = source.open(SettingsCollector.nativeDir(conf, hadoop), conf.get("spark.local.dir", ""), log);
         Started started = opened.start(
                 ProcessFields.of("executor", context.executorID(), false, conf, hadoop, opened),
                 new SettingsCollector()

@@ -20,6 +20,11 @@ final class SettingsCollector {
 
     private final List<String> triples = new ArrayList<>();
 
+    /** spark.glowplug.native.dir, which is needed before there is a core that resolves settings; or "". */
+    static String nativeDir(SparkConf conf, Configuration hadoop) {
+        return conf.get(OWN + "native.dir", hadoop.get(OWN + "native.dir", ""));
+    }
+
     SettingsCollector conf(SparkConf conf) {
         for (Tuple2<String, String> entry : conf.getAll()) {
             confEntry(entry._1(), entry._2());
@@ -38,7 +43,7 @@ final class SettingsCollector {
 
     SettingsCollector hadoop(Configuration configuration) {
         for (Map.Entry<String, String> entry : configuration) {
-            if (isVendorKey(entry.getKey())) {
+            if (entry.getKey().startsWith(OWN) || isVendorKey(entry.getKey())) {
                 add(entry.getKey(), configuration.get(entry.getKey()), "hadoop");
             }
         }

@@ -75,6 +75,33 @@ public class SettingsCollectorTest {
                         .triples());
     }
 
+    @Test
+    public void theHadoopConfigurationGivesOurKeysAndTheVendors() {
+        Configuration hadoop = new Configuration(false);
+        hadoop.set("spark.glowplug.dir", "/profiles/${user}");
+        hadoop.set("spark.glowplug.unknown", "x");
+        hadoop.set("cloud.profiler.enable", "true");
+        hadoop.set("user", "ada");
+        hadoop.set("spark.other", "x");
+        assertEquals(
+                Arrays.asList(
+                        Arrays.asList("cloud.profiler.enable", "true", "hadoop"),
+                        Arrays.asList("spark.glowplug.dir", "/profiles/ada", "hadoop"),
+                        Arrays.asList("spark.glowplug.unknown", "x", "hadoop")),
+                sorted(new SettingsCollector().hadoop(hadoop).triples()));
+    }
+
+    @Test
+    public void theNativeFolderComesFromTheConfAndElseFromTheHadoopConfiguration() {
+        SparkConf conf = new SparkConf(false);
+        Configuration hadoop = new Configuration(false);
+        assertEquals("", SettingsCollector.nativeDir(conf, hadoop));
+        hadoop.set("spark.glowplug.native.dir", "/of/hadoop");
+        assertEquals("/of/hadoop", SettingsCollector.nativeDir(conf, hadoop));
+        conf.set("spark.glowplug.native.dir", "/of/conf");
+        assertEquals("/of/conf", SettingsCollector.nativeDir(conf, hadoop));
+    }
+
     private static List<List<String>> sorted(List<String> triples) {
         List<List<String>> sorted = new ArrayList<>();
         for (int i = 0; i < triples.size(); i += 3) {
