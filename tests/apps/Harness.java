@@ -23,8 +23,8 @@ import org.apache.spark.api.plugin.SparkPlugin;
 /**
  * Argument: a file of cases. For each one a SparkContext is made in this JVM, runs a job, and is stopped. A line of the file is
  * {@code case <name>}, or a key and its URL-encoded value. Keys are Spark's, but for {@code harness.loader} (a name; each name is
- * a class loader of its own), {@code harness.jar} (what that one loads the plugin from) and {@code harness.property.*} (system
- * properties for the time of the case).
+ * a class loader of its own), {@code harness.jar} (what that one loads the plugin from), {@code harness.fails} (a job that fails
+ * goes before) and {@code harness.property.*} (system properties for the time of the case).
  */
 public final class Harness {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -65,6 +65,9 @@ public final class Harness {
         Thread.currentThread().setContextClassLoader(loader(settings.get("harness.loader"), settings.get("harness.jar")));
         String result;
         try (JavaSparkContext context = new JavaSparkContext(conf)) {
+            if (settings.containsKey("harness.fails")) {
+                fail(context);
+            }
             result = context.parallelize(Arrays.asList(1, 2, 3), 1).map(name.equals("second context") ? Harness::second : Harness::first)
                     .reduce(Integer::sum).toString();
         } catch (Throwable t) {
@@ -79,6 +82,17 @@ public final class Harness {
         }
         System.err.println("harness: end " + name);
         System.out.println(name + ": " + result);
+    }
+
+    private static void fail(JavaSparkContext context) {
+        try {
+            context.parallelize(Arrays.asList(1), 1).foreach(value -> {
+                throw new IllegalStateException("fails as planned");
+            });
+            throw new AssertionError("the job did not fail");
+        } catch (Exception e) {
+            System.err.println("harness: failed: " + e.getMessage());
+        }
     }
 
     private static ClassLoader loader(String name, String jar) throws IOException {

@@ -77,8 +77,12 @@ BROKEN_CONTEXTS = {
         "its end is missing: the value was cut at a blank or a comma; write the JSON without blanks and quote all of it"),
 }
 
+# The others, driver.receive and listener.onExecutorRemoved, are called on a cluster alone: NothingLeavesThePluginTest throws there.
 PLACES = ["driver.init", "driver.registerMetrics", "driver.shutdown", "executor.init", "executor.onTaskStart", "executor.onTaskSucceeded",
-          "executor.shutdown", "listener.onExecutorAdded", "listener.onStageSubmitted", "listener.onStageCompleted", "listener.onApplicationEnd"]
+          "executor.onTaskFailed", "executor.shutdown", "listener.onExecutorAdded", "listener.onStageSubmitted", "listener.onStageCompleted",
+          "listener.onApplicationEnd"]
+# Where Spark asks for the two halves: there is no logger yet that could be told.
+FACTORIES = ["plugin.driverPlugin", "plugin.executorPlugin"]
 
 
 class Case:
@@ -166,8 +170,9 @@ def all_cases(jar: Path, work: Path):
     yield with_conf("on request", {"spark.glowplug.enabled": "requested"})
     yield with_conf("requested", {"spark.glowplug.enabled": "requested", "spark.yarn.appMasterEnv.ENABLE_GLOWPLUG_PROFILER": "true"})
     yield with_conf("beside another plugin", {"spark.plugins": "Harness$Other,io.glowplug.GlowplugPlugin"})
-    for place in PLACES:
-        yield case(f"throws at {place}", **{"harness__property__GLOWPLUG_TEST_THROW": place})
+    for place in [*PLACES, *FACTORIES]:
+        fails = {"harness__fails": "true"} if place == "executor.onTaskFailed" else {}
+        yield case(f"throws at {place}", **{"harness__property__GLOWPLUG_TEST_THROW": place}, **fails)
 
 
 def changed(jar: Path, target: Path, library) -> Path:
@@ -339,3 +344,10 @@ def test_another_plugin_beside_ours_works_and_so_do_we(cases):
 def test_what_is_thrown_in_the_plugin_is_said_once_and_reaches_nobody(cases, place):
     case = cases[f"throws at {place}"]
     assert case.warnings == [f"{place} failed, and the job runs on without it: java.lang.NoSuchMethodError: GLOWPLUG_TEST_THROW={place}"]
+
+
+@pytest.mark.parametrize("place, profiles", [("plugin.driverPlugin", 0), ("plugin.executorPlugin", 1)])
+def test_a_half_that_cannot_be_made_is_said_and_spark_goes_on_with_the_other(cases, place, profiles):
+    case = cases[f"throws at {place}"]
+    assert case.warnings == [f"off, and the job runs on without a profile: java.lang.NoSuchMethodError: GLOWPLUG_TEST_THROW={place}"]
+    assert len(case.profiles) == profiles

@@ -1,5 +1,7 @@
 package io.glowplug;
 
+import io.glowplug.core.Guard;
+import io.glowplug.core.StderrLog;
 import io.glowplug.spark.DriverHalf;
 import io.glowplug.spark.ExecutorHalf;
 import org.apache.spark.api.plugin.DriverPlugin;
@@ -11,6 +13,7 @@ public final class GlowplugPlugin implements SparkPlugin {
     @Override
     public DriverPlugin driverPlugin() {
         try {
+            enter("plugin.driverPlugin");
             return new DriverHalf();
         } catch (Throwable t) {
             off(t);
@@ -21,11 +24,16 @@ public final class GlowplugPlugin implements SparkPlugin {
     @Override
     public ExecutorPlugin executorPlugin() {
         try {
+            enter("plugin.executorPlugin");
             return new ExecutorHalf();
         } catch (Throwable t) {
             off(t);
             return null;
         }
+    }
+
+    private static void enter(String place) {
+        new Guard(new StderrLog()).enter(place);
     }
 
     private static void off(Throwable cause) {

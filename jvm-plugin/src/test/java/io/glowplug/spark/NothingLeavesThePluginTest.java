@@ -71,6 +71,28 @@ public class NothingLeavesThePluginTest {
     }
 
     @Test
+    public void whatIsThrownWhereOnlyAClusterCallsIsSaidOnceAndReachesNobody() {
+        System.setProperty("GLOWPLUG_TEST_THROW", "driver.receive,listener.onExecutorRemoved");
+        try {
+            DriverHalf driver = new DriverHalf(new FailingSource(new NativeError("not reached")), log);
+            Listener listener = new Listener(Core.over(call -> null), new Guard(log));
+            for (int i = 0; i < 2; i++) {
+                assertNull(driver.receive(Fields.encodeWithBlob(Arrays.asList("delta", "7"), new byte[] {1})));
+                listener.onExecutorRemoved(null);
+            }
+        } finally {
+            System.clearProperty("GLOWPLUG_TEST_THROW");
+        }
+        assertEquals(
+                Arrays.asList(
+                        "driver.receive failed, and the job runs on without it: "
+                                + "java.lang.NoSuchMethodError: GLOWPLUG_TEST_THROW=driver.receive",
+                        "listener.onExecutorRemoved failed, and the job runs on without it: "
+                                + "java.lang.NoSuchMethodError: GLOWPLUG_TEST_THROW=listener.onExecutorRemoved"),
+                log.places);
+    }
+
+    @Test
     public void theDriverAnswersNothingToWhatIsNotADelta() {
         DriverHalf half = new DriverHalf(new FailingSource(new NativeError("not reached")), log);
         byte[] other = Fields.encodeWithBlob(Arrays.asList("other"), new byte[0]);
