@@ -53,6 +53,16 @@ def pprof():
     return lambda *arguments: machine.output([tools.pprof(), *arguments])
 
 
+def pytest_terminal_summary(terminalreporter):
+    """`record_property("told", …)` is printed although the test has passed, unlike what it prints."""
+    told = [f"{report.nodeid}: {text}" for report in terminalreporter.getreports("passed")
+            for name, text in report.user_properties if name == "told"]
+    if told:
+        terminalreporter.section("told")
+        for line in told:
+            terminalreporter.write_line(line)
+
+
 def pytest_generate_tests(metafunc):
     """`spark_version` and `java_version` run through the versions of this run, those of check or of checkAll."""
     if "spark_version" in metafunc.fixturenames:

@@ -27,14 +27,19 @@ class Answer:
     def __str__(self) -> str:
         """What a failed test shows, and pytest -s."""
         shares = [f"{name:16} true {true:6.2f} %  profile {found:6.2f} %  {found - true:+5.2f}" for name, (true, found) in self.shares.items()]
-        busy = self.truth["busy"]
         return "\n".join([
             *shares,
             f"covered CPU {self.covered_cpu:.2f} % of {sum(self._true_cpu.values()) / 1e9:.2f} s; clock step {self.truth['clock_step_ns']} ns",
-            f"busy threads waited {busy['queued_ns'] / 1e9:.2f} s for a core, of {busy['wall_ns'] / 1e9:.2f} s",
+            self.waited,
             f"allocated {self.covered_bytes:.2f} % of {self.true_bytes / 1e6:.0f} MB",
             f"wall: {json.dumps({name: self.states(name) for name in ['Kernels.measured', *self.truth['waiting']]})}",
         ])
+
+    @property
+    def waited(self) -> str:
+        """How long the run queue kept the busy threads from their cores: no profiler could make up for that."""
+        busy = self.truth["busy"]
+        return f"busy threads waited {busy['queued_ns'] / 1e9:.2f} s for a core, of {busy['wall_ns'] / 1e9:.2f} s"
 
     @property
     def shares(self) -> dict:

@@ -12,10 +12,11 @@ EMULATED = "17-aarch64"
 SECONDS = 20
 
 
-def test_a_profile_tells_cpu_waiting_and_allocation_as_they_were(run_profiled, java_version):
+def test_a_profile_tells_cpu_waiting_and_allocation_as_they_were(run_profiled, java_version, record_property):
     run = run_profiled("Kernels", java_version, SECONDS, options=[*OPTIONS, *OPTIONS_OF.get(java_version, ())])
     answer = Answer(run)
     print(f"\n{run.stderr}{answer}")
+    record_property("told", answer.waited)
 
     assert answer.truth["clock_step_ns"] < 100_000, "the clock that the truth stands on is too coarse"
     assert min(kernel["chunks"] for kernel in answer.truth["kernels"].values()) > 100

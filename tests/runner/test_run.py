@@ -1,6 +1,9 @@
 """The runner counts what its suites say, and takes silence for a failure."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -46,6 +49,16 @@ def test_junit_results_are_summed_over_files(tmp_path):
 def test_the_closing_line_is_the_one_that_is_read_by_machines(capsys):
     run.report({"rust": Counts(3, 1, 2, 9.5)}, Counts(3, 1, 2, 9.5))
     assert capsys.readouterr().out.splitlines()[-1] == "3 passed, 1 failed, 2 skipped"
+
+
+def test_what_a_passed_test_tells_is_printed_and_what_it_prints_is_not(tmp_path):
+    (tmp_path / "test_it.py").write_text("def test_it(record_property):\n    print('noise')\n    record_property('told', 'waited 0.05 s for a core')\n")
+    tests = machine.ROOT / "tests"
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "conftest", "-c", tests / "pytest.ini", tmp_path], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(tests)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^\S*test_it\.py::test_it: waited 0\.05 s for a core$", done.stdout, re.M), done.stdout
+    assert "noise" not in done.stdout
 
 
 def test_every_folder_with_tests_is_a_suite():
