@@ -61,6 +61,21 @@ def test_what_a_passed_test_tells_is_printed_and_what_it_prints_is_not(tmp_path)
     assert "noise" not in done.stdout
 
 
+def test_cargo_test_sees_no_java(monkeypatch):
+    commands = []
+    monkeypatch.setattr(run, "run", lambda command, mode: (commands.append(command), (0, CARGO))[1])
+    run.rust("check")
+    (command,) = commands
+    assert command == run.without_java(["cargo", "test", "--locked", "--workspace"])
+    if not run.may_mount():
+        pytest.skip("this user may not mount here, so that JDKs cannot be hidden")
+    assert run.jdk_folders(), "there is a JDK to hide"
+    look = 'command -v java; echo "JAVA_HOME=${JAVA_HOME-unset}"; for folder; do ls -A "$folder"; done'
+    seen = subprocess.run(run.without_java(["sh", "-c", look, "sh", *run.jdk_folders()]), capture_output=True, text=True, check=True,
+                          env={**os.environ, "JAVA_HOME": "/somewhere"})
+    assert seen.stdout == "JAVA_HOME=unset\n"
+
+
 def test_every_folder_with_tests_is_a_suite():
     folders = {file.parent.name for file in (machine.ROOT / "tests").glob("*/test_*.py")}
     assert {"packaging", "runner"} <= folders <= set(run.suites())
