@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support import folders, processes
-
-LIBRARY = "native/linux-x86_64/libglowplug.so"
-BUILD_MARK = b"glowplug-build-id="
+from support import folders, library, processes
 
 # What a user wrote -> what the user reads, after "WARN ".
 SETTINGS = {
@@ -140,20 +137,17 @@ def all_cases(jar: Path, work: Path):
         name, settings = case(name)
         return name, {**settings, **conf}
 
-    library = zipfile.ZipFile(jar).read(LIBRARY)
-    foreign = library[:18] + (183).to_bytes(2, "little") + library[20:]
+    ours = library.read(jar)
+    foreign = ours[:18] + (183).to_bytes(2, "little") + ours[20:]
     yield case("unsupported platform", loader="platform", **{"harness__property__os__arch": "riscv64"})
     yield case("missing library", "missing", changed(jar, work / "missing.jar", None))
-    yield case("truncated library", "truncated", changed(jar, work / "truncated.jar", library[:len(library) // 2]))
+    yield case("truncated library", "truncated", changed(jar, work / "truncated.jar", ours[:len(ours) // 2]))
     yield case("library of another architecture", "foreign", changed(jar, work / "foreign.jar", foreign))
 
     yield with_conf("first context", {"spark.glowplug.alloc.interval": "off", "spark.glowplug.wall.interval": "1m", "spark.glowplug.cpu.interval": "off"})
     yield with_conf("second context", {"spark.glowplug.alloc.interval": "16k"})
     yield case("another class loader", "again", jar)
-    at = library.index(BUILD_MARK) + len(BUILD_MARK)
-    end = library.index(b";", at)
-    other = library[:end - 1] + b"~" + library[end:]
-    yield case("another version", "other", changed(jar, work / "other.jar", other))
+    yield case("another version", "other", changed(jar, work / "other.jar", library.of_another_build(ours)))
 
     for name, (conf, _) in SETTINGS.items():
         yield with_conf(name, conf)
@@ -175,14 +169,14 @@ def all_cases(jar: Path, work: Path):
         yield case(f"throws at {place}", **{"harness__property__GLOWPLUG_TEST_THROW": place}, **fails)
 
 
-def changed(jar: Path, target: Path, library) -> Path:
+def changed(jar: Path, target: Path, content) -> Path:
     """A copy of the jar with another library, or with none."""
     with zipfile.ZipFile(jar) as source, zipfile.ZipFile(target, "w") as copy:
         for entry in source.infolist():
-            if entry.filename != LIBRARY:
+            if entry.filename != library.PATH:
                 copy.writestr(entry, source.read(entry))
-        if library:
-            copy.writestr(LIBRARY, library)
+        if content:
+            copy.writestr(library.PATH, content)
     return target
 
 
@@ -222,7 +216,7 @@ def test_an_unsupported_platform_is_said_once(cases):
 
 def test_a_jar_without_the_library_is_said_once(cases):
     case = cases["missing library"]
-    assert case.messages == [f"WARN off, and the job runs on without a profile: the jar holds no {LIBRARY}"]
+    assert case.messages == [f"WARN off, and the job runs on without a profile: the jar holds no {library.PATH}"]
     assert case.profiles == []
 
 
