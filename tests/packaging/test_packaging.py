@@ -6,15 +6,17 @@ import subprocess
 import sys
 import xml.etree.ElementTree as xml
 import zipfile
+from pathlib import Path
 
 import pytest
 
-from support import machine
+from support import apps, folders, machine, spark as spark_support, versions
 from support.elf import Elf
 
 PACKAGING = machine.ROOT / "jvm-plugin/packaging"
 BUNDLE = machine.ROOT / "ui/dist/index.html"
 LIBRARY = "native/linux-x86_64/libglowplug.so"
+SAMPLE = "io.glowplug.SampleSparkApp"
 POM = "{http://maven.apache.org/POM/4.0.0}"
 
 
@@ -193,3 +195,36 @@ def test_a_repository_that_is_no_folder_is_refused(jar, tmp_path):
     done = subprocess.run([sys.executable, PACKAGING / "deploy.py", "https://example.org/maven", tmp_path / "pom", jar], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == "repositoryUrl: 'https://example.org/maven' is not allowed, only file:/some/folder; nothing is published\n"
+
+
+def test_packages_brings_the_plugin_and_the_sample_from_the_users_local_repository(repository, spark, tmp_path):
+    local = tmp_path / ".m2/repository"
+    if versions.FULL:
+        machine.run(["./gradlew", f"-Dmaven.repo.local={local}", "publishToMavenLocal"], cwd=machine.ROOT)
+    else:
+        shutil.copytree(repository, local)
+    (release,) = (path.name for path in (local / "io/glowplug/glowplug-spark").iterdir() if path.is_dir())
+    # spark-internal: the application is in the package.
+    sample = apps.Application(SAMPLE, "spark-internal")
+    run = spark("3.5.9").submit("local[2]", sample, args=["0.05"], plugin=False, conf={"spark.plugins": spark_support.PLUGIN},
+                                options=["--packages", f"io.glowplug:glowplug-spark:{release}"],
+                                env={"SPARK_SUBMIT_OPTS": f"-Duser.home={tmp_path}"}).succeeded()
+    assert re.fullmatch(r"SampleSparkApp: revenue 7515903331, scores -669411172, chased 8389168062163, [\d.]+ seconds", run.stdout.splitlines()[-1])
+    profile = folders.Folder(run.folder).profile
+    for method, group in (("slowScore", "scoring"), ("chasePointers", "chase")):
+        assert set(profile.where(lambda sample: f"{SAMPLE}.{method}" in sample.stack).by_label("job_group", "cpu")) == {group}
+
+
+@pytest.mark.skipif(not versions.FULL, reason="in checkAll")
+def test_the_demo_shows_the_planted_hot_spots_and_where_the_page_is():
+    done = subprocess.run(["./gradlew", "demo"], cwd=machine.ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert " --packages io.glowplug:glowplug-spark:" in done.stdout
+    hottest = re.search(r"^The five hottest methods:\n\n.*\n.*\n((?:.+\n){5})", done.stdout, re.M)[1].splitlines()
+    # Which of the two is first is up to the machine's memory.
+    assert {line.split()[-1] for line in hottest[:2]} == {f"{SAMPLE}.slowScore", f"{SAMPLE}.chasePointers"}
+    page = Path(re.search(r"^The flame graph: (.*)$", done.stdout, re.M)[1])
+    folder = folders.Folder(page.parent)
+    assert folder.summary["application"]["name"] == "glowplug-sample"
+    assert set(folder.processes) == {"driver", "0", "1"}
+    assert folders.data_of_page(page.read_text()) == folder.page
