@@ -1,10 +1,13 @@
 //! A process that samples what a test tells it to.
 
+use super::wire::{pack, seal, Head};
 use super::Delta;
 use crate::profile::{
     Cells, Dictionary, Frame, Mark, NameId, NodeId, ProcessIdentity, ProcessStatus, Profile, TaskTotals,
     Values,
 };
+use flate2::{read::ZlibDecoder, write::ZlibEncoder, Compression};
+use std::io::{Read, Write};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
@@ -154,4 +157,34 @@ fn stack(dictionary: &Dictionary, node: NodeId) -> String {
         .map(|frame| dictionary.text(dictionary.frame_of(frame).function))
         .collect();
     names.join(";")
+}
+
+/// What a delta packs, before it is compressed and sealed.
+pub(crate) fn body_of(delta: &Delta) -> Vec<u8> {
+    let mut body = Vec::new();
+    ZlibDecoder::new(pack(delta).body.as_slice()).read_to_end(&mut body).unwrap();
+    body
+}
+
+/// A delta whose seal is right, whatever `change` made of its body.
+pub(crate) fn sealed(mut body: Vec<u8>, level: Compression, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    change(&mut body);
+    let mut encoder = ZlibEncoder::new(Vec::new(), level);
+    encoder.write_all(&body).unwrap();
+    let head = Head { glowplug: "0.1.0", jar: "/x.jar", seq: 1, sent_at: None, clock_offset: None };
+    seal(&head, encoder.finish().unwrap())
+}
+
+/// Damages bytes in one to four places.
+pub(crate) fn changed(bytes: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(bytes.len() as u64) as usize;
+        match random.below(5) {
+            0 => bytes[at] ^= 1 << random.below(8),
+            1 => bytes[at] = random.next() as u8,
+            2 => bytes.truncate(at.max(1)),
+            3 => bytes.insert(at, random.next() as u8),
+            _ => bytes.splice(at..at, [0xff; 9]).for_each(drop),
+        }
+    }
 }

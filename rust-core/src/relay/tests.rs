@@ -1,12 +1,10 @@
-use super::testing::{random_samples, totals, Random, Sender, SECOND};
-use super::wire::{pack, seal, Head};
+use super::testing::{body_of, changed, random_samples, sealed, totals, Random, Sender, SECOND};
 use super::*;
 use crate::profile::{
     Dictionary, Engine, Frame, FrameId, IdMap, LabelSetId, Lost, LostCause, Mark, NameId, Node, NodeId,
     Profile, ValueType,
 };
-use flate2::{read::ZlibDecoder, write::ZlibEncoder, Compression};
-use std::io::{Read, Write};
+use flate2::Compression;
 
 const T: u64 = 1_796_000_000 * SECOND;
 
@@ -53,20 +51,6 @@ fn small_delta() -> Delta {
         cells: vec![((NodeId(11), LabelSetId(10)), Values::cpu(1, 10))],
         ..Delta::default()
     }
-}
-
-fn body_of(delta: &Delta) -> Vec<u8> {
-    let mut body = Vec::new();
-    ZlibDecoder::new(pack(delta).body.as_slice()).read_to_end(&mut body).unwrap();
-    body
-}
-
-fn sealed(mut body: Vec<u8>, level: Compression, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    change(&mut body);
-    let mut encoder = ZlibEncoder::new(Vec::new(), level);
-    encoder.write_all(&body).unwrap();
-    let head = Head { glowplug: "0.1.0", jar: "/x.jar", seq: 1, sent_at: None, clock_offset: None };
-    seal(&head, encoder.finish().unwrap())
 }
 
 #[test]
@@ -213,18 +197,7 @@ fn a_hundred_thousand_changed_deltas_do_no_harm() {
     let mut profile = Profile::default();
     for round in 0..100_000u64 {
         let (bytes, body) = if round % 16 == 0 { &full } else { &small };
-        let mut change = |bytes: &mut Vec<u8>| {
-            for _ in 0..1 + random.below(4) {
-                let at = random.below(bytes.len() as u64) as usize;
-                match random.below(5) {
-                    0 => bytes[at] ^= 1 << random.below(8),
-                    1 => bytes[at] = random.next() as u8,
-                    2 => bytes.truncate(at.max(1)),
-                    3 => bytes.insert(at, random.next() as u8),
-                    _ => bytes.splice(at..at, [0xff; 9]).for_each(drop),
-                }
-            }
-        };
+        let mut change = |bytes: &mut Vec<u8>| changed(bytes, &mut random);
         let bytes = if round % 2 == 0 {
             sealed(body.clone(), Compression::none(), change)
         } else {
