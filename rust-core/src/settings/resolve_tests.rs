@@ -248,6 +248,16 @@ mod order_of_places {
     }
 
     #[test]
+    fn the_conf_form_of_an_executor_beats_a_property_set_in_code() {
+        let triples = [
+            conf("cloud.profiler.enable", "false"),
+            conf("spark.executorEnv.ENABLE_GOOGLE_PROFILER", "true"),
+        ];
+        let origin = ("true", Origin::Conf, "spark.executorEnv.ENABLE_GOOGLE_PROFILER");
+        assert_eq!(switch(&executor(&triples), KEY), origin);
+    }
+
+    #[test]
     fn a_conf_form_speaks_to_its_role_alone() {
         let triples = [
             conf("spark.executorEnv.ENABLE_GOOGLE_PROFILER", "true"),
