@@ -11,6 +11,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from native import PLATFORMS
 from support import machine
 
+LLVM_EXCEPTION = """---- LLVM Exceptions to the Apache 2.0 License ----
+
+As an exception, if, as a result of your compiling your source code, portions
+of this Software are embedded into an Object form of such source code, you
+may redistribute such embedded portions in such Object form without complying
+with the conditions of Sections 4(a), 4(b) and 4(d) of the License.
+
+In addition, if you combine or link compiled forms of this Software with
+software that is licensed under the GPLv2 ("Combined Software") and if a
+court of competent jurisdiction determines that the patent provision (Section
+3), the indemnity provision (Section 9) or other Section of the License
+conflicts with the conditions of the GPLv2, you may retroactively and
+prospectively choose to deem waived or otherwise exclude such Section(s) of
+the License, but only in their entirety and only with respect to the Combined
+Software."""
 LICENCE_FILES = ("LICEN", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE")
 HEAD = """Glowplug packs code of these projects, each under the licence that stands beside it.
 The numbers in brackets name the licence texts and notices below.
@@ -18,7 +33,7 @@ The numbers in brackets name the licence texts and notices below.
 
 
 def main(target: Path) -> None:
-    pieces = [rust_standard_library(), *crates(), *npm_packages()]
+    pieces = [rust_standard_library(), unwinder(), *crates(), *npm_packages()]
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(render(pieces), encoding="utf-8")
 
@@ -42,6 +57,19 @@ def rust_standard_library() -> dict:
         "licence": "MIT OR Apache-2.0",
         "source": "https://github.com/rust-lang/rust",
         "texts": ["Copyright (c) The Rust Project Contributors", apache()],
+    }
+
+
+def unwinder() -> dict:
+    """The linker puts it in, where Rust asks for libgcc_s."""
+    pins = (machine.ROOT / "jvm-plugin/packaging/requirements.txt").read_text().splitlines()
+    zig = next(line.split("==")[1].split()[0] for line in pins if line.startswith("ziglang=="))
+    return {
+        "name": "LLVM libunwind",
+        "version": f"of Zig {zig}",
+        "licence": "Apache-2.0 WITH LLVM-exception",
+        "source": "https://github.com/llvm/llvm-project",
+        "texts": [apache(), LLVM_EXCEPTION],
     }
 
 
