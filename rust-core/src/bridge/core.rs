@@ -11,7 +11,8 @@ use super::state::{Me, State};
 use super::work::{word, Asked, Job};
 use crate::application::{ApplicationEvent, ApplicationInfo, SummarySetting};
 use crate::jvm::{Hotspot, Vm};
-use crate::profile::{ProcessIdentity, TaskLabels, Warning, MAX_LABEL};
+use crate::profile::names::fold_description;
+use crate::profile::{LabelKey, ProcessIdentity, TaskLabels, Warning, MAX_LABEL};
 use crate::session::{Clock, Engines, Inbox, Level, Machine, Plan, Sender, Session, SystemClock};
 use crate::settings::{self, Origin, Redaction, Resolution, Role, Triple};
 use once_cell::sync::{Lazy, OnceCell};
@@ -546,10 +547,14 @@ fn summary_settings(resolution: &Resolution) -> Vec<SummarySetting> {
         .collect()
 }
 
-/// A label's value as it may leave the process: its first line, cut, with secrets hidden.
+/// A label's value as it may leave the process: one line, cut, with secrets hidden.
 fn label_value(key: &str, value: &str, redaction: &Redaction) -> String {
-    let line = value.lines().next().unwrap_or("");
-    redaction.redact_value(key, &redaction.redact_text(line)).chars().take(MAX_LABEL).collect()
+    let line = if key == LabelKey::JobDescription.as_str() {
+        fold_description(value)
+    } else {
+        value.lines().next().unwrap_or("").to_owned()
+    };
+    redaction.redact_value(key, &redaction.redact_text(&line)).chars().take(MAX_LABEL).collect()
 }
 
 #[cfg(test)]

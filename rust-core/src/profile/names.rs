@@ -30,6 +30,29 @@ pub fn fold_method_name(method: &str) -> String {
     cut(stable_method(method).to_owned())
 }
 
+/// A job's description as a label: its first line. The batches of a streaming query have one for all of them,
+/// with the query's name and id.
+pub fn fold_description(description: &str) -> String {
+    let mut lines = description.lines();
+    let first = lines.next().unwrap_or("");
+    // StreamExecution.getBatchDescriptionString in Spark 3.0 to 4.3: name, id, runId and batch on a line each, all but
+    // the last one ended by <br/>; without a name the line of the id is the first that is not empty.
+    let parts: Vec<&str> = description
+        .lines()
+        .map(|line| line.trim().trim_end_matches("<br/>"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    match parts[..] {
+        [name, id, run, batch] if is_batch(id, run, batch) => format!("{name} {id}"),
+        [id, run, batch] if is_batch(id, run, batch) => id.to_owned(),
+        _ => first.to_owned(),
+    }
+}
+
+fn is_batch(id: &str, run: &str, batch: &str) -> bool {
+    id.starts_with("id = ") && run.starts_with("runId = ") && batch.starts_with("batch = ")
+}
+
 /// A thread's name with its numbers, ids and addresses as `#`.
 pub fn fold_thread_name(name: &str) -> String {
     let by_work = THREADS_NAMED_BY_WORK.into_iter().find(|(prefix, _)| name.starts_with(prefix));
@@ -417,6 +440,17 @@ mod tests {
         ("Lcom/acme/Md5;", "sha256", "com.acme.Md5.sha256"),
         ("Lorg/apache/hadoop/fs/s3a/S3AInputStream;", "read", "org.apache.hadoop.fs.s3a.S3AInputStream.read"),
     ];
+
+    #[test]
+    fn the_batches_of_a_streaming_query_have_one_description() {
+        let batch = |name: &str, number: u32| {
+            fold_description(&format!("{name}\nid = 6f0c-1<br/>\nrunId = 9d2e-7<br/>\nbatch = {number}"))
+        };
+        assert_eq!([batch("clicks<br/>", 0), batch("clicks<br/>", 9)], ["clicks id = 6f0c-1"; 2]);
+        assert_eq!(batch("", 3), "id = 6f0c-1");
+        assert_eq!(fold_description("load\nid = 5\nand more"), "load", "somebody's own text");
+        assert_eq!(fold_description(""), "");
+    }
 
     #[test]
     fn names_that_differ_from_jvm_to_jvm_fold_to_one() {
