@@ -39,8 +39,9 @@ pub(crate) struct Core {
 /// How long one look at the clock may be overdue while the io thread waits.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 const SAMPLER_WAIT: Duration = Duration::from_millis(1_500);
-/// The driver is not asked for longer than this while a process ends.
-const WRITE_WAIT: Duration = Duration::from_secs(30);
+/// How long the last files may take. Java waits 15 s and the time for executors' last deltas: what was not written must be
+/// said before.
+const WRITE_WAIT: Duration = Duration::from_secs(12);
 
 impl Core {
     /// Starts or takes over the session of this JVM. Returns pairs for Java.
