@@ -2,7 +2,7 @@
 
 import pytest
 
-from accuracy.answer import NATIVE, OPTIONS_OF, WITH_TIMERS
+from accuracy.answer import NATIVE, OPTIONS_OF
 from support import versions
 
 # Of 16 frames a quarter is the root's.
@@ -21,18 +21,24 @@ def test_a_stack_beyond_the_limit_keeps_its_root_and_its_leaf(run_profiled, java
 
 @pytest.mark.parametrize("java", NATIVE if versions.FULL else [17])
 def test_a_stack_whose_root_is_out_of_reach_begins_with_the_mark(run_profiled, java):
-    """The JVM tells allocating threads their root, however deep they are."""
     run = run_profiled("Deep", java, 3000, 3, agent=f"depth={KEPT}", options=OPTIONS_OF.get(java, ()))
-    assert ways_to_the_leaf(run) == {"cpu": [OUT_OF_REACH], "wall": [OUT_OF_REACH], "alloc_space": [ROOT if java in WITH_TIMERS else OUT_OF_REACH]}
+    assert ways_to_the_leaf(run) == {kind: [OUT_OF_REACH] for kind in WORK}
 
 
-def ways_to_the_leaf(run) -> dict:
+@pytest.mark.parametrize("java", NATIVE if versions.FULL else [17])
+def test_a_long_stack_within_reach_is_cut_at_the_limit_that_is_set_without_a_word(run_profiled, java):
+    run = run_profiled("Deep", java, 1500, 3, options=OPTIONS_OF.get(java, ()))
+    root = ["Deep.run", *["Deep.descend"] * 249, "[truncated]"]
+    assert ways_to_the_leaf(run, kept=1000) == {kind: [root] for kind in WORK}
+
+
+def ways_to_the_leaf(run, kept=KEPT) -> dict:
     """How the stacks of each kind of work begin, up to the mark."""
     deep = run.profile.where(thread="deep")
     print(run.stderr, {kind: deep.self_by_name(kind) for kind in WORK})
     ways = {}
     for kind, method in WORK.items():
         stacks = [stack for stack, value in deep.by_stack(kind).items() if value and method in stack]
-        assert {len(stack) for stack in stacks} == {KEPT + 1}, f"{kind}: {stacks}"
+        assert {len(stack) for stack in stacks} == {kept + 1}, f"{kind}: {stacks}"
         ways[kind] = [list(way) for way in {stack[:stack.index("[truncated]") + 1] for stack in stacks}]
     return ways

@@ -20,8 +20,8 @@ pub trait EventSink: Send + Sync {
     fn class_prepared(&self, make_ids: &dyn Fn());
 
     /// The calling thread has allocated an object that was picked for a sample. `walk` fills a
-    /// buffer with the thread's frames, leaf first, and returns how many there are.
-    fn allocated(&self, size: u64, walk: &mut dyn FnMut(isize, &mut [RawFrame]) -> usize);
+    /// buffer with the thread's frames from a place on, leaf first, and returns how many there were.
+    fn allocated(&self, size: u64, walk: &mut dyn FnMut(usize, &mut [RawFrame]) -> usize);
 }
 
 /// What the callbacks reach; set once for the life of the process.
@@ -106,15 +106,14 @@ unsafe extern "system" fn sampled_object_alloc(
     });
 }
 
-/// Writes the calling thread's frames from `start` on over `frames` and returns how many. A negative
-/// `start` counts from the root.
+/// Writes the calling thread's frames from `start` on over `frames` and returns how many.
 ///
 /// # Safety
 /// `jvmti` is a live environment and `thread` the calling thread.
 unsafe fn current_stack(
     jvmti: *mut jvmtiEnv,
     thread: jthread,
-    start: isize,
+    start: usize,
     frames: &mut [RawFrame],
 ) -> usize {
     /// Deeper stacks are rare: they pay for a buffer, and for a second walk down to where the first one ended.
@@ -128,7 +127,7 @@ unsafe fn current_stack(
     }
     let mut buffer = vec![jvmtiFrameInfo::default(); rest.len()];
     // SAFETY: the caller's promise.
-    filled + unsafe { frames_from(jvmti, thread, start + MOST as isize, &mut buffer, rest) }
+    filled + unsafe { frames_from(jvmti, thread, start + MOST, &mut buffer, rest) }
 }
 
 /// One call, through a `buffer` as long as `frames`.
@@ -138,7 +137,7 @@ unsafe fn current_stack(
 unsafe fn frames_from(
     jvmti: *mut jvmtiEnv,
     thread: jthread,
-    start: isize,
+    start: usize,
     buffer: &mut [jvmtiFrameInfo],
     frames: &mut [RawFrame],
 ) -> usize {

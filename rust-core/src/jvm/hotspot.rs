@@ -56,7 +56,7 @@ unsafe impl Sync for Hotspot {}
 thread_local! {
     /// JNIEnv of a thread that has entered.
     static JNI_ENV: Cell<*mut JNIEnv> = const { Cell::new(null_mut()) };
-    /// Reused by the thread that sweeps: 16 KB at the usual depth.
+    /// Reused by the thread that sweeps: 32 KB.
     static FRAMES: Cell<Vec<jvmti::jvmtiFrameInfo>> = const { Cell::new(Vec::new()) };
     /// True if it was `enter` that made the thread known to the JVM.
     static ATTACHED_HERE: Cell<bool> = const { Cell::new(false) };

@@ -2,7 +2,7 @@
 
 use super::registry::{Registry, Slot};
 use super::ring::Ring;
-use super::{clock, leaf_side, pack, read_frames, RawStack, TaskLabelId, Weight, CUT};
+use super::{clock, pack, read_frames, Kept, RawStack, TaskLabelId, Weight, CUT, MAX_WALK};
 use crate::jvm::{MethodId, RawFrame};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -57,9 +57,8 @@ impl AllocationSampler {
         (self.taken.swap(0, Ordering::Relaxed), self.nanoseconds.swap(0, Ordering::Relaxed))
     }
 
-    /// Records one picked allocation of the calling thread. `walk` fills a buffer with frames from a place on, which is
-    /// counted from the root where it is negative.
-    pub fn record(&self, size: u64, walk: &mut dyn FnMut(isize, &mut [RawFrame]) -> usize) {
+    /// Records one picked allocation of the calling thread. `walk` fills a buffer with its frames from a place on.
+    pub fn record(&self, size: u64, walk: &mut dyn FnMut(usize, &mut [RawFrame]) -> usize) {
         let interval = self.interval.load(Ordering::Relaxed);
         let Some(thread) = self.registry.current().filter(|_| interval > 0) else { return };
         if thread.is_own() {
@@ -73,20 +72,26 @@ impl AllocationSampler {
         // One more than is kept, to see whether there is more.
         let buffer = buffer.filter(|buffer| buffer.len() == depth + 1);
         let mut buffer = buffer.unwrap_or_else(|| vec![NO_FRAME; depth + 1].into());
-        let mut count = walk(0, &mut buffer).min(buffer.len());
-        let (mut leaf, mut tag) = (count, ALLOCATION);
-        if count > depth {
-            leaf = leaf_side(depth);
-            let root = (depth - leaf) as isize;
-            count = leaf + walk(-root, &mut buffer[leaf..depth]).min(depth - leaf);
-            tag |= CUT;
-        }
+        let count = walk(0, &mut buffer).min(buffer.len());
+        let mut deep = Vec::new();
+        let frames = if count <= depth {
+            &buffer[..count]
+        } else {
+            // Deep stacks are rare: no thread keeps a buffer for them.
+            deep.extend_from_slice(&buffer);
+            deep.resize(MAX_WALK, NO_FRAME);
+            let more = walk(count, &mut deep[count..]);
+            &deep[..MAX_WALK.min(count + more)]
+        };
+        let kept = Kept::of(frames, depth);
         let bytes = estimated_bytes(size, interval);
         let objects = (bytes / size.max(1)).max(1);
         let Some(slot) = self.registry.current_slot() else { return };
         let owner = u64::from(slot.0) | u64::from(thread.label().0) << 32;
-        let head = [bytes, owner, now, objects, leaf as u64];
-        self.ring.write(tag, &head, buffer[..count].iter().map(|frame| pack(*frame)), 0);
+        let (frames, leaf) = kept.joined();
+        let head = [bytes, owner, now, objects, leaf];
+        let tag = if kept.root.is_some() { ALLOCATION | CUT } else { ALLOCATION };
+        self.ring.write(tag, &head, frames.map(|frame| pack(*frame)), 0);
         let _ = BUFFER.try_with(|cell| cell.set(Some(buffer)));
         self.taken.fetch_add(1, Ordering::Relaxed);
         let end = clock::read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(begin);
@@ -138,10 +143,9 @@ mod tests {
         sampler.set_depth(8);
         sampler.set_interval(1 << 20);
         registry.enroll(current_tid(), 1, crate::jvm::ThreadRef(0)).expect("a slot");
-        for stack in [8, 9, 5000] {
-            sampler.record(1000, &mut |start: isize, frames: &mut [RawFrame]| {
-                let from = if start < 0 { stack - start.unsigned_abs() } else { start as usize };
-                let wanted = from..stack.min(from + frames.len());
+        for stack in [8, 9, 100, 5000] {
+            sampler.record(1000, &mut |start: usize, frames: &mut [RawFrame]| {
+                let wanted = start.min(stack)..stack.min(start + frames.len());
                 for (frame, method) in frames.iter_mut().zip(wanted.clone()) {
                     *frame = RawFrame { method: MethodId(method as u64), bci: 0 };
                 }
@@ -158,7 +162,8 @@ mod tests {
             [
                 Frames::Whole(frames(&[0, 1, 2, 3, 4, 5, 6, 7])),
                 Frames::Cut { frames: frames(&[0, 1, 2, 3, 4, 5, 7, 8]), leaf: 6 },
-                Frames::Cut { frames: frames(&[0, 1, 2, 3, 4, 5, 4998, 4999]), leaf: 6 },
+                Frames::Cut { frames: frames(&[0, 1, 2, 3, 4, 5, 98, 99]), leaf: 6 },
+                Frames::Cut { frames: frames(&[0, 1, 2, 3, 4, 5, 6, 7]), leaf: 8 },
             ]
         );
         registry.dismiss(current_tid(), Used::default());
@@ -170,7 +175,7 @@ mod tests {
         let ring: &'static Ring = Box::leak(Box::new(Ring::new(1 << 10)));
         let sampler = AllocationSampler::new(registry, ring);
         sampler.set_depth(100);
-        let mut walk = |_: isize, frames: &mut [RawFrame]| {
+        let mut walk = |_: usize, frames: &mut [RawFrame]| {
             frames[0] = RawFrame { method: MethodId(0xabc), bci: 4 };
             frames[1] = RawFrame { method: MethodId(0xdef), bci: -1 };
             2

@@ -280,7 +280,7 @@ impl EventSink for Events {
         self.class_cpu.fetch_add(now().saturating_sub(begin), Ordering::Relaxed);
     }
 
-    fn allocated(&self, size: u64, walk: &mut dyn FnMut(isize, &mut [RawFrame]) -> usize) {
+    fn allocated(&self, size: u64, walk: &mut dyn FnMut(usize, &mut [RawFrame]) -> usize) {
         self.allocations.record(size, walk);
     }
 }

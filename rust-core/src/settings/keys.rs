@@ -154,7 +154,8 @@ pub(crate) static KEYS: &[Key] = &[
         ..Key::new(
             "depth",
             Kind::Count { min: 16, max: 1000 },
-            "Frames kept of a stack. A deeper one keeps its leaf and its root around `[truncated]`.",
+            "Frames kept of a stack. A deeper one keeps its leaf and its root around `[truncated]`; its root if it has fewer than \
+             2048 frames.",
         )
     },
     Key {
