@@ -167,11 +167,16 @@ pub(crate) fn body_of(delta: &Delta) -> Vec<u8> {
 }
 
 /// A delta whose seal is right, whatever `change` made of its body.
-pub(crate) fn sealed(mut body: Vec<u8>, level: Compression, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+pub(crate) fn sealed(
+    seq: u64,
+    mut body: Vec<u8>,
+    level: Compression,
+    change: impl FnOnce(&mut Vec<u8>),
+) -> Vec<u8> {
     change(&mut body);
     let mut encoder = ZlibEncoder::new(Vec::new(), level);
     encoder.write_all(&body).unwrap();
-    let head = Head { glowplug: "0.1.0", jar: "/x.jar", seq: 1, sent_at: None, clock_offset: None };
+    let head = Head { glowplug: "0.1.0", jar: "/x.jar", seq, sent_at: None, clock_offset: None };
     seal(&head, encoder.finish().unwrap())
 }
 

@@ -109,7 +109,7 @@ fn every_truncation_is_an_error() {
 #[test]
 fn too_many_bytes_are_refused_packed_and_unpacked() {
     assert_eq!(decode(&vec![0; MAX_DELTA_BYTES + 1]), Err(DeltaError::TooLarge));
-    let bomb = sealed(body_of(&small_delta()), Compression::fast(), |body| body.resize(64 << 20, 0));
+    let bomb = sealed(1, body_of(&small_delta()), Compression::fast(), |body| body.resize(64 << 20, 0));
     assert!(bomb.len() < MAX_DELTA_BYTES);
     assert_eq!(decode(&bomb), Err(DeltaError::TooLarge));
 }
@@ -199,7 +199,7 @@ fn a_hundred_thousand_changed_deltas_do_no_harm() {
         let (bytes, body) = if round % 16 == 0 { &full } else { &small };
         let mut change = |bytes: &mut Vec<u8>| changed(bytes, &mut random);
         let bytes = if round % 2 == 0 {
-            sealed(body.clone(), Compression::none(), change)
+            sealed(1, body.clone(), Compression::none(), change)
         } else {
             let mut bytes = bytes.clone();
             change(&mut bytes);
