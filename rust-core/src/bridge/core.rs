@@ -78,8 +78,9 @@ impl Core {
         }
         let plan = Plan::of(&resolution.settings);
         let engines = self.engines(&plan, &java);
-        // In local mode there is nobody else to gather from.
-        let gathers = role == Role::Driver && resolution.settings.gather && !process.is_true("local");
+        // In local mode there is nobody else to gather from; a driver that was to be profiled says in its folder why not.
+        let alone = process.is_true("local") && resolution.settings.run.is_err();
+        let gathers = role == Role::Driver && resolution.settings.gather && !alone;
         let profiled = match &resolution.settings.run {
             Ok(()) => match self.run(&plan, &engines, &java) {
                 Ok(()) => true,

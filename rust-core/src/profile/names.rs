@@ -33,15 +33,11 @@ pub fn fold_method_name(method: &str) -> String {
 /// A job's description as a label: its first line. The batches of a streaming query have one for all of them,
 /// with the query's name and id.
 pub fn fold_description(description: &str) -> String {
-    let mut lines = description.lines();
-    let first = lines.next().unwrap_or("");
+    let first = description.lines().next().unwrap_or("");
     // StreamExecution.getBatchDescriptionString in Spark 3.0 to 4.3: name, id, runId and batch on a line each, all but
     // the last one ended by <br/>; without a name the line of the id is the first that is not empty.
-    let parts: Vec<&str> = description
-        .lines()
-        .map(|line| line.trim().trim_end_matches("<br/>"))
-        .filter(|line| !line.is_empty())
-        .collect();
+    let lines = description.lines().map(|line| line.trim().trim_end_matches("<br/>"));
+    let parts: Vec<&str> = lines.filter(|line| !line.is_empty()).take(5).collect();
     match parts[..] {
         [name, id, run, batch] if is_batch(id, run, batch) => format!("{name} {id}"),
         [id, run, batch] if is_batch(id, run, batch) => id.to_owned(),
