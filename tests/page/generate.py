@@ -7,7 +7,7 @@ import base64
 import gzip
 import json
 import random
-import tomllib
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,7 +127,9 @@ def layer(name):
 
 
 # The core's table; the numbers are the page's.
-PREFIXES = tomllib.loads((ROOT / "rust-core/src/facts/layers.toml").read_text("utf-8"))["prefixes"]
+# Each kind is a list of texts (Python reads TOML from 3.11 on only).
+PREFIXES = {kind: re.findall(r'"([^"]+)"', prefixes)
+            for kind, prefixes in re.findall(r"^(\w+) = \[(.*?)\]", (ROOT / "rust-core/src/facts/layers.toml").read_text("utf-8"), re.M | re.S)}
 LAYERS = {prefix: number for number, kind in enumerate(["codegen", "sql", "spark", "io", "jdk", "python"], 1) for prefix in PREFIXES[kind]}
 
 # ---------------------------------------------------------------- stacks that Spark is made of

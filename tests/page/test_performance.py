@@ -45,7 +45,8 @@ class Clock:
         before = self._yardstick()
         milliseconds = self._during(work)
         slowness = max(1, min(before, self._yardstick()) / YARDSTICK_MS)
-        assert slowness < SLOWEST, f"this machine is {slowness:.1f} times slower than the bounds are for: they say nothing here"
+        if slowness >= SLOWEST:
+            pytest.skip(f"this machine is {slowness:.1f} times slower than the bounds are for: they say nothing here")
         return milliseconds / slowness
 
     def _yardstick(self):
