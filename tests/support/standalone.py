@@ -46,7 +46,11 @@ def _daemon(spark, log: Path, name: str, *arguments):
     finally:
         # Not killed: a worker ends its drivers and executors as it ends.
         process.terminate()
-        process.wait()
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _wait_for(pattern: str, process, log: Path, timeout: float = 120) -> re.Match:
