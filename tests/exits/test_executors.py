@@ -96,16 +96,22 @@ def test_all_that_an_idle_executor_sent_is_in_the_profile(idle):
 
 
 def test_a_frozen_driver_delays_the_exit_of_an_executor_by_2_s_at_most(spark, application, tmp_path):
-    without, with_plugin = (seconds_to_exit(spark, application, tmp_path / str(plugin), plugin) for plugin in (False, True))
+    chosen = spark("4.3.0")
+    folders_of_clocks = {plugin: tmp_path / str(plugin) for plugin in (False, True)}
+    clocks = {plugin: processes.Clocks(folder) for plugin, folder in folders_of_clocks.items()}
+    started = {plugin: chosen.start("local-cluster[1,1,1024]", application("LongTasks", chosen), args=[folder, 1, 300], plugin=plugin)
+               for plugin, folder in folders_of_clocks.items()}
+    for plugin in started:
+        clocks[plugin].wait(started[plugin], "0", 2)
+    without, with_plugin = (seconds_to_exit(started[plugin]) for plugin in (False, True))
+    for plugin in started:
+        clocks[plugin].enough()
+        started[plugin].wait().succeeded()
     assert with_plugin - without <= 2.0, f"{without:.2f} s without the plugin, {with_plugin:.2f} s with it"
 
 
-def seconds_to_exit(spark, application, folder: Path, plugin: bool) -> float:
+def seconds_to_exit(started) -> float:
     """How long an executor takes from SIGTERM to its end while its driver is stopped."""
-    chosen = spark("4.3.0")
-    clocks = processes.Clocks(folder)
-    started = chosen.start("local-cluster[1,1,1024]", application("LongTasks", chosen), args=[folder, 1, 300], plugin=plugin)
-    clocks.wait(started, "0", 2)
     executor = started.executors()["0"]
     os.kill(started.process.pid, signal.SIGSTOP)
     try:
@@ -116,8 +122,6 @@ def seconds_to_exit(spark, application, folder: Path, plugin: bool) -> float:
         return time.monotonic() - began
     finally:
         os.kill(started.process.pid, signal.SIGCONT)
-        clocks.enough()
-        started.wait().succeeded()
 
 
 def has_not_ended(pid: int) -> bool:
