@@ -38,9 +38,10 @@ def test_bytes_of_threads_that_are_hardly_seen_are_covered(run_profiled, java):
     assert 97 <= covered <= 103
 
 
-@pytest.mark.parametrize("java", NATIVE if versions.FULL else [17])
+@pytest.mark.skipif(not versions.FULL, reason="in checkAll")
+@pytest.mark.parametrize("java", NATIVE)
 def test_five_hundred_idle_threads_cost_less_than_the_limit_or_slow_the_profiler_down(run_profiled, java):
-    seconds = 60 if versions.FULL else 30
+    seconds = 60
     run = run_profiled("IdleThreads", java, 500, seconds)
     process = run.process
     allowed = max(0.01 * process["process_cpu_seconds"], 0.001 * seconds)

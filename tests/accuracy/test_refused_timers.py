@@ -9,12 +9,13 @@ from support import versions
 
 from accuracy.answer import OPTIONS, WITH_TIMERS, Answer
 
+SECONDS = 20 if versions.FULL else 8
 REASON = "the limit of pending signals (ulimit -i) is reached"
 
 
 @pytest.mark.parametrize("java", WITH_TIMERS if versions.FULL else [17])
 def test_without_any_timer_the_sampler_thread_measures_all_cpu_and_the_start_line_says_so(run_profiled, java):
-    run = run_profiled("Kernels", java, 20, options=OPTIONS, before=["prlimit", "--sigpending=0"])
+    run = run_profiled("Kernels", java, SECONDS, options=OPTIONS, before=["prlimit", "--sigpending=0"])
     answer = Answer(run)
     print(f"\n{run.stderr}{answer}")
     assert f"cpu=sampler-thread(10ms) ({REASON})" in run.stderr
@@ -24,7 +25,7 @@ def test_without_any_timer_the_sampler_thread_measures_all_cpu_and_the_start_lin
 
 def test_threads_that_come_after_the_last_timer_are_measured_by_the_sampler_thread_with_one_warning(run_profiled):
     # What is alive at the start of a JVM takes about a dozen; the program's own threads come later.
-    run = run_profiled("Kernels", 17, 20, options=OPTIONS, before=["prlimit", f"--sigpending={taken_timers() + 8}"])
+    run = run_profiled("Kernels", 17, SECONDS, options=OPTIONS, before=["prlimit", f"--sigpending={taken_timers() + 8}"])
     answer = Answer(run)
     print(f"\n{run.stderr}{answer}")
     assert "cpu=timers(10ms)" in run.stderr

@@ -9,9 +9,13 @@ from page import expected
 from page import generate
 import pytest
 
+from support import versions
+
 HASH = "org.apache.spark.unsafe.map.BytesToBytesMap.safeLookup"
 RULES = "com.acme.etl.pricing.rules.RuleEngine.evaluateAll"
 TRANSFORM = generate.TRANSFORM[0]
+# Texts and an expression.
+SEARCHES = ["UnsafeRow", "/^org\\.apache\\.spark\\..*\\.(hash|sort)\\d+$/", "compare1", "transformDown"]
 WORKER_ROW = generate.WORKER[3:]
 
 
@@ -211,7 +215,7 @@ def test_the_list_of_values_tells_their_shares_under_the_other_filters(job, open
     viewer.shot("filter-values")
 
 
-@pytest.mark.parametrize("text", ["compare1", "UnsafeRow", "/^org\\.apache\\.spark\\..*\\.(hash|sort)\\d+$/", "transformDown"])
+@pytest.mark.parametrize("text", SEARCHES if versions.FULL else SEARCHES[:2])
 def test_a_search_tells_the_share_of_all_stacks_with_a_hit(large, open_page, text):
     viewer = open_page(large.path)
     viewer.search(text)
