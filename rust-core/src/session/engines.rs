@@ -304,31 +304,8 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{machine, plan};
     use super::*;
-
-    fn plan() -> Plan {
-        Plan {
-            cpu_interval: Some(Duration::from_millis(10)),
-            wall_interval: Some(Duration::from_millis(50)),
-            alloc_interval: Some(2 << 20),
-            depth: 1000,
-            threads_exclude: Vec::new(),
-            overhead_limit: 0.01,
-            memory_limit: 12 << 20,
-            report_interval: Duration::from_secs(300),
-        }
-    }
-
-    fn machine(feature: u32) -> Machine {
-        Machine {
-            feature,
-            version: format!("{feature}.0.15+6-LTS"),
-            arch: "x86_64",
-            has_walker: true,
-            counts_allocations: true,
-            timer: Ok(()),
-        }
-    }
 
     fn described(plan: &Plan, machine: &Machine) -> Vec<String> {
         let engines = Engines::choose(plan, machine);

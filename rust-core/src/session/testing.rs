@@ -20,17 +20,21 @@ pub(super) struct Stage {
 /// What the sampler thread shares, on this stage, with all engines on.
 pub(super) fn shared(stage: &Arc<Stage>) -> Arc<Shared> {
     let plan = plan();
-    let machine = Machine {
-        feature: 17,
-        version: "17.0.15+6".to_owned(),
+    let engines = Engines::choose(&plan, &machine(17));
+    let inbox: Arc<dyn DeltaSink> = Arc::new(Inbox::default());
+    Arc::new(Shared::new(stage.clone(), stage.clone(), plan, engines, inbox))
+}
+
+/// A machine on which every engine can run, as far as the JDK lets it.
+pub(super) fn machine(feature: u32) -> Machine {
+    Machine {
+        feature,
+        version: format!("{feature}.0.15+6-LTS"),
         arch: "x86_64",
         has_walker: true,
         counts_allocations: true,
         timer: Ok(()),
-    };
-    let engines = Engines::choose(&plan, &machine);
-    let inbox: Arc<dyn DeltaSink> = Arc::new(Inbox::default());
-    Arc::new(Shared::new(stage.clone(), stage.clone(), plan, engines, inbox))
+    }
 }
 
 pub(super) fn plan() -> Plan {
