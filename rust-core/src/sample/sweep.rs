@@ -104,6 +104,15 @@ pub struct Sweeper {
     worker: Option<Option<i32>>,
 }
 
+/// What a thread that has ended was not charged with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leftover {
+    /// What it allocated, and the CPU that one without timer used, after it was looked at last.
+    pub used: Used,
+    /// Wall nanoseconds that it rested, where it was seen last.
+    pub rested: u64,
+}
+
 /// A thread whose stack is asked for.
 struct Look {
     slot: Slot,
@@ -129,6 +138,8 @@ struct Seen {
     allocated: Option<u64>,
     /// Until when wall time is charged, monotonic nanoseconds.
     charged: u64,
+    /// When it was passed over last.
+    passed_over: u64,
     /// Looks in a row at which the thread had not run.
     still: u32,
     named: u64,
@@ -145,6 +156,16 @@ impl Seen {
     fn rests(&self, round: u32, slot: Slot, label: TaskLabelId) -> bool {
         let turn = round.wrapping_add(slot.0) % RESTING_LOOKS == 0;
         self.still >= STILL && label == TaskLabelId(0) && !self.look_again && !turn
+    }
+
+    /// Wall nanoseconds of the sweeps that passed it over since it was charged last. What came after the last of them counts
+    /// for nothing, as the time before the first sweep that sees a thread counts as if it had lived all of it.
+    fn rested(&self) -> u64 {
+        if self.excluded {
+            0
+        } else {
+            self.passed_over.saturating_sub(self.charged)
+        }
     }
 
     /// What the thread used from `settled` nanoseconds of CPU to a turn, of what is to be charged.
@@ -179,20 +200,20 @@ impl Sweeper {
         self.excluded = excluded;
     }
 
-    /// Forgets threads that have ended and gives their references back. With each comes what it allocated, and
-    /// the CPU that one without timer used, after it was looked at last.
-    pub fn forget_ended(&mut self, vm: &dyn Vm, registry: &Registry, mut each: impl FnMut(Slot, Used)) {
+    /// Forgets threads that have ended and gives their references back. With each comes what is not charged yet.
+    pub fn forget_ended(&mut self, vm: &dyn Vm, registry: &Registry, mut each: impl FnMut(Slot, Leftover)) {
         for reference in registry.take_abandoned() {
             vm.release(reference);
         }
         for ended in registry.take_ended() {
             let seen = self.threads.get_mut(ended.slot.0 as usize).and_then(Option::take);
             let at_first = self.was_born_here().then_some(0);
+            let rested = seen.as_ref().map_or(0, Seen::rested);
             let (cpu, allocated) = seen.map_or((at_first, at_first), |seen| (Some(seen.cpu), seen.allocated));
             let since = |now: u64, before: Option<u64>| before.map_or(0, |before| now.saturating_sub(before));
             let used =
                 Used { cpu: since(ended.used.cpu, cpu), allocated: since(ended.used.allocated, allocated) };
-            each(ended.slot, used);
+            each(ended.slot, Leftover { used, rested });
             if let Some(reference) = ended.reference {
                 vm.release(reference);
             }
@@ -245,15 +266,18 @@ impl Sweeper {
             if self.threads.len() <= index {
                 self.threads.resize_with(index + 1, || None);
             }
-            let seen = self.threads[index].as_ref();
-            if !read_all && seen.is_some_and(|seen| seen.rests(self.round, slot, record.label())) {
-                continue;
+            if let Some(seen) = self.threads[index].as_mut().filter(|_| !read_all) {
+                if seen.rests(self.round, slot, record.label()) {
+                    seen.passed_over = now;
+                    continue;
+                }
             }
             let Some(cpu) = clock.thread_cpu(record.tid()) else {
                 // Ended without a word: a native thread that did not detach, or one listed as it ended.
                 registry.dismiss(record.tid(), Used::default()).inspect(|record| delete_timer(record));
                 continue;
             };
+            let seen = self.threads[index].as_ref();
             let is_new = seen.is_none();
             let look_again = seen.is_some_and(|seen| seen.look_again);
             let elapsed = seen.map_or(elapsed, |seen| now - seen.charged);
@@ -377,7 +401,18 @@ impl Sweeper {
         let (label, look_again) = before.as_ref().map_or_else(Default::default, |s| (s.label, s.look_again));
         let allocated = before.as_ref().and_then(|seen| seen.allocated);
         let (charged, still) = before.map_or((now, 0), |seen| (seen.charged, seen.still));
-        *seen = Some(Seen { cpu, allocated, charged, still, named: now, name, excluded, label, look_again });
+        *seen = Some(Seen {
+            cpu,
+            allocated,
+            charged,
+            passed_over: charged,
+            still,
+            named: now,
+            name,
+            excluded,
+            label,
+            look_again,
+        });
     }
 }
 
@@ -718,9 +753,9 @@ mod tests {
             registry.dismiss(tid, Used { cpu, allocated: 0 });
         }
         let mut ended = Vec::new();
-        sweeper.forget_ended(&machine, &registry, |slot, used| ended.push((slot.0, used.cpu)));
+        sweeper.forget_ended(&machine, &registry, |slot, left| ended.push((slot.0, left.used.cpu)));
         assert_eq!(ended, [], "their samples may still come");
-        sweeper.forget_ended(&machine, &registry, |slot, used| ended.push((slot.0, used.cpu)));
+        sweeper.forget_ended(&machine, &registry, |slot, left| ended.push((slot.0, left.used.cpu)));
         assert_eq!(ended, [(0, 30), (2, 0), (3, 50)]);
     }
 
@@ -737,7 +772,9 @@ mod tests {
         let rounds = |sweeper: &mut Sweeper, between: &dyn Fn()| {
             let mut charged = Vec::new();
             for round in 0..4 {
-                sweeper.forget_ended(&machine, &registry, |_, used| charged.push((used.cpu, used.allocated)));
+                sweeper.forget_ended(&machine, &registry, |_, left| {
+                    charged.push((left.used.cpu, left.used.allocated))
+                });
                 if round == 0 {
                     between();
                 }
@@ -785,6 +822,41 @@ mod tests {
         assert_eq!(sweep(&mut sweeper, &mut sums), [41, 42]);
         let all = u64::from(STILL + RESTING_LOOKS) * 50_000_000;
         assert_eq!(sums.wall, BTreeMap::from([(0, all), (1, all)]));
+    }
+
+    #[test]
+    fn a_thread_that_ends_while_it_rests_is_charged_up_to_the_last_sweep_of_its_life() {
+        let machine = Machine::default();
+        let registry = Registry::new();
+        let mut sweeper = Sweeper::new(vec!["thread-42".to_string()]);
+        let mut sums = Sums::default();
+        for tid in [41, 42] {
+            machine.0.lock().cpu.insert(tid, 0);
+            registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
+        }
+        let mut rounds = |count: u32| {
+            let mut left = Vec::new();
+            for _ in 0..count {
+                machine.0.lock().now += 50_000_000;
+                sweeper
+                    .forget_ended(&machine, &registry, |slot, leftover| left.push((slot.0, leftover.rested)));
+                sweeper.sweep(
+                    Process { vm: &machine, clock: &machine, registry: &registry },
+                    PLAN,
+                    &mut sums,
+                );
+            }
+            (left, sums.wall.values().sum::<u64>() / 50_000_000)
+        };
+        let looks = 1 + STILL + RESTING_LOOKS;
+        let (_, charged) = rounds(looks);
+        registry.dismiss(41, Used::default());
+        registry.dismiss(42, Used::default());
+        let (left, charged_at_last) = rounds(2);
+        assert_eq!(charged_at_last, charged, "the dead are not looked at");
+        let owed = u64::from(looks - 1) - charged;
+        assert!(owed > 0, "it was not passed over");
+        assert_eq!(left, [(0, owed * 50_000_000), (1, 0)]);
     }
 
     #[test]
@@ -890,7 +962,7 @@ mod tests {
         fn ended(&mut self) -> Vec<(u32, u64)> {
             let mut ended = Vec::new();
             for _ in 0..2 {
-                let each = |slot: Slot, used: Used| ended.push((slot.0, used.allocated));
+                let each = |slot: Slot, left: Leftover| ended.push((slot.0, left.used.allocated));
                 self.sweeper.forget_ended(&self.machine, self.registry, each);
             }
             ended

@@ -10,7 +10,7 @@ use crate::profile::{
 };
 use crate::sample::registry::{Registry, Slot, Used};
 use crate::sample::runtime::RuntimeCpu;
-use crate::sample::sweep::{Found, SweepSink};
+use crate::sample::sweep::{Found, Leftover, SweepSink};
 use crate::sample::{Frames, Kept, RawStack, TaskLabelId, Weight};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -114,9 +114,10 @@ impl Collector {
         self.profile.cells.add(node, set, &values);
     }
 
-    /// The thread in this slot has ended; `unseen` is what it used after it was looked at last.
-    pub(crate) fn forget(&mut self, slot: Slot, unseen: Used) {
-        self.thread(slot);
+    /// The thread in this slot has ended.
+    pub(crate) fn forget(&mut self, slot: Slot, left: Leftover) {
+        let unseen = left.used;
+        self.thread(slot).wall += left.rested;
         self.flush_wall(slot.0 as usize);
         if unseen != Used::default() {
             // Where it was last, if it was ever seen; short threads never are.

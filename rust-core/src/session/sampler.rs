@@ -8,7 +8,7 @@ use crate::relay::{period_of, Delta};
 use crate::sample::cpu::CpuTimers;
 use crate::sample::registry::Used;
 use crate::sample::runtime::RuntimeThreads;
-use crate::sample::sweep::{Process, SweepPlan, Sweeper};
+use crate::sample::sweep::{Leftover, Process, SweepPlan, Sweeper};
 use crate::sample::{read_record, registry};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -173,10 +173,11 @@ impl Sampler {
             depth: shared.plan().depth,
         };
         let paused = shared.is_paused();
-        self.sweeper.forget_ended(&*shared.vm, shared.registry, |slot, unseen| {
+        self.sweeper.forget_ended(&*shared.vm, shared.registry, |slot, left| {
             let kept = |wanted: bool, value: u64| if wanted && !paused { value } else { 0 };
-            let cpu = kept(plan.cpu, unseen.cpu);
-            collector.forget(slot, Used { cpu, allocated: kept(plan.allocations, unseen.allocated) });
+            let cpu = kept(plan.cpu, left.used.cpu);
+            let used = Used { cpu, allocated: kept(plan.allocations, left.used.allocated) };
+            collector.forget(slot, Leftover { used, rested: kept(plan.wall, left.rested) });
         });
         if paused {
             self.sweeper.skip();
