@@ -15,9 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BENCHES = Path(__file__).resolve().parent
+sys.path.insert(0, str(BENCHES.parent / "jvm-plugin/packaging"))
+import native  # noqa: E402
+
 BASELINE = BENCHES / "baseline.json"
 LIMIT = 1.15
-TARGET = "x86_64-unknown-linux-gnu"
+TARGET = f"{native.PLATFORMS['linux-x86_64']}.{native.GLIBC}"
 
 
 def main():
@@ -43,11 +46,11 @@ def main():
 
 
 def build():
+    """As the packaged library is built: what is counted is what is shipped, and its crates are compiled already."""
     built = subprocess.run(
-        # The target's folder, because the packaged library has built most of the crates there already.
-        ["cargo", "build", "--release", "--locked", "--target", TARGET, "-p", "glowplug-benches", "--bin", "instructions",
+        ["cargo", "zigbuild", "--release", "--locked", "--target", TARGET, "-p", "glowplug-benches", "--bin", "instructions",
          "--message-format=json"],
-        cwd=BENCHES, check=True, stdout=subprocess.PIPE, text=True,
+        cwd=BENCHES, env=native.build_environment(), check=True, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     artifacts = (json.loads(line) for line in built.stdout.splitlines())
     return next(found["executable"] for found in artifacts if found.get("executable"))

@@ -21,23 +21,22 @@ SOURCES = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "rust-core/Cargo.t
 
 
 def main(output: Path) -> None:
-    tools = machine.virtual_environment(Path(__file__).with_name("requirements.txt"))
     add_standard_libraries()
-    environment = {
-        **os.environ,
-        "PATH": f"{tools}:{os.environ['PATH']}",
-        "GLOWPLUG_BUILD_ID": source_hash(),
-        "GLOWPLUG_REQUIRE_PAGE": "1",
-    }
     targets = [word for triple in PLATFORMS.values() for word in ("--target", f"{triple}.{GLIBC}")]
     machine.run(["cargo", "zigbuild", "--locked", "--release", "-p", "glowplug", "--lib", *targets],
-                cwd=machine.ROOT, env=environment)
+                cwd=machine.ROOT, env=build_environment())
 
     built = Path(os.environ.get("CARGO_TARGET_DIR") or machine.ROOT / "target")
     for platform, triple in PLATFORMS.items():
         folder = output / "native" / platform
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(built / triple / "release" / "libglowplug.so", folder / "libglowplug.so")
+
+
+def build_environment() -> dict:
+    """What cargo is run with: who builds with the same has what is built here already."""
+    tools = machine.virtual_environment(Path(__file__).with_name("requirements.txt"))
+    return {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "GLOWPLUG_BUILD_ID": source_hash(), "GLOWPLUG_REQUIRE_PAGE": "1"}
 
 
 def build_id() -> str:
