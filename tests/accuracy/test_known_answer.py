@@ -29,7 +29,8 @@ def test_a_profile_tells_cpu_waiting_and_allocation_as_they_were(run_profiled, j
     check_lines(run)
 
 
-@pytest.mark.parametrize("java", NATIVE if versions.FULL else [17])
+@pytest.mark.skipif(not versions.FULL, reason="in checkAll")
+@pytest.mark.parametrize("java", NATIVE)
 def test_allocations_that_are_switched_off_are_neither_sampled_nor_counted(run_profiled, java):
     run = run_profiled("Kernels", java, 2, agent="alloc.interval=off")
     assert "alloc=off" in run.process["engines"]

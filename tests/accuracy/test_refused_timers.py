@@ -13,7 +13,8 @@ SECONDS = 20 if versions.FULL else 8
 REASON = "the limit of pending signals (ulimit -i) is reached"
 
 
-@pytest.mark.parametrize("java", WITH_TIMERS if versions.FULL else [17])
+@pytest.mark.skipif(not versions.FULL, reason="in checkAll")
+@pytest.mark.parametrize("java", WITH_TIMERS)
 def test_without_any_timer_the_sampler_thread_measures_all_cpu_and_the_start_line_says_so(run_profiled, java):
     run = run_profiled("Kernels", java, SECONDS, options=OPTIONS, before=["prlimit", "--sigpending=0"])
     answer = Answer(run)

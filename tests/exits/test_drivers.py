@@ -2,11 +2,25 @@
 
 import os
 import signal
-import time
+import threading
 
 import pytest
 
 from support import folders, processes
+
+
+@pytest.fixture(scope="module", autouse=True)
+def killed(spark, application, tmp_path_factory):
+    """A driver that is killed 20 s after its context is up, while the others run. Yields a function that waits for its end."""
+    chosen = spark("3.5.9")
+    clocks = processes.Clocks(tmp_path_factory.mktemp("killed") / "clocks")
+    started = chosen.start("local[2]", application("LongTasks", chosen), args=[clocks.folder, 1, 300])
+    clocks.wait_for_context(started)
+    kill = threading.Timer(20, os.kill, [started.process.pid, signal.SIGKILL])
+    kill.start()
+    yield started.wait
+    kill.cancel()
+    started.kill()
 
 
 @pytest.mark.parametrize("ending, exit_code", [("exit", 3), ("no-stop", 0), ("throw", 1)])
@@ -24,14 +38,8 @@ def test_a_driver_that_does_not_stop_its_context_leaves_a_folder(spark, applicat
     assert len(messages) == 2 and messages[1].startswith(f"profile written to {folder.path}: 1 process, "), messages
 
 
-def test_a_killed_driver_leaves_its_last_report(spark, application, tmp_path):
-    chosen = spark("3.5.9")
-    clocks = processes.Clocks(tmp_path / "clocks")
-    started = chosen.start("local[2]", application("LongTasks", chosen), args=[clocks.folder, 2, 300])
-    clocks.wait_for_context(started)
-    time.sleep(20)
-    os.kill(started.process.pid, signal.SIGKILL)
-    run = started.wait()
+def test_a_killed_driver_leaves_its_last_report(killed):
+    run = killed()
     assert run.exit_code == -signal.SIGKILL
     folder = folders.Folder(run.folder)
     assert folder.files == {"index.html", "page.json.gz", "profile.pb.gz", "driver.pb.gz", "summary.json"}

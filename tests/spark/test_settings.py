@@ -11,7 +11,7 @@ def test_executors_take_what_only_the_driver_was_told(spark, application):
     chosen = spark("3.5.9")
     # A system property of the driver alone: executors of local-cluster inherit its environment, and get all of its spark.* conf.
     run = chosen.submit(CLUSTER, application("Endings", chosen), args=["no-stop"],
-                        options=["--driver-java-options", "-Dcloud.profiler.name=nightly"]).succeeded()
+                        options=["--driver-java-options", "-Dcloud.profiler.name=nightly"], quick=False).succeeded()
     assert settings(run.stderr) == "google.name=nightly (system property cloud.profiler.name), the rest default"
     # The master of local-cluster starts others for the moment until it is gone itself.
     taken = {executor: settings(run.executor_stderr[executor]) for executor in ("0", "1")}

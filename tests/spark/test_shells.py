@@ -22,7 +22,7 @@ def test_spark_shell_shows_the_start_and_the_end(spark, jar, tmp_path, version):
     chosen = spark(version)
     home = distributions.own_home(version, tmp_path / "spark")
     command = [home / "bin/spark-shell", "--master", "local[2]", "--jars", jar, "--conf", f"spark.plugins={spark_support.PLUGIN}",
-               "--conf", "spark.ui.enabled=false"]
+               "--conf", "spark.ui.enabled=false", *(f"--conf={key}={value}" for key, value in spark_support.QUICK.items())]
     check(subprocess.run([str(word) for word in command], input=SCALA, capture_output=True, text=True, cwd=tmp_path, timeout=300,
                          env=environment(chosen, home, tmp_path)), tmp_path)
 

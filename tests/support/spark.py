@@ -11,6 +11,8 @@ from pathlib import Path
 from . import distributions, jdks, machine, versions
 
 PLUGIN = "io.glowplug.GlowplugPlugin"
+# Half the CPU of a short application is its second compiler's. `checkAll` leaves it on, as users do.
+QUICK = {} if versions.FULL else {f"spark.{role}.extraJavaOptions": "-XX:TieredStopAtLevel=1" for role in ("driver", "executor")}
 EXECUTOR_CLASSES = ("CoarseGrainedExecutorBackend", "YarnCoarseGrainedExecutorBackend")
 
 
@@ -64,14 +66,17 @@ class Spark:
         """Runs an application to its end; `start` tells the options."""
         return self.start(master, application, **options).wait(timeout)
 
-    def start(self, master: str, application, *, conf=None, args=(), env=None, plugin=True, options=(), work=None) -> "Started":
+    def start(self, master: str, application, *, conf=None, args=(), env=None, plugin=True, options=(), work=None,
+              quick=True) -> "Started":
         """spark-submit in a folder of its own. `application` is a Python file, or an apps.Application.
 
         `plugin`: with Glowplug's jar and `spark.plugins`; False for a run to compare with.
         `options`: further options of spark-submit, as ["--jars", …].
+        `quick`: False for JVMs as users have them in `check`, too.
         """
         work = work or Path(tempfile.mkdtemp(dir=self._work, prefix="run-"))
         settings = {"spark.ui.port": "0", "spark.local.dir": work / "local", "spark.sql.warehouse.dir": work / "warehouse"}
+        settings.update(QUICK if quick else {})
         options = list(options)
         if plugin:
             settings["spark.plugins"] = PLUGIN
