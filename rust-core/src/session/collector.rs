@@ -117,7 +117,12 @@ impl Collector {
     /// The thread in this slot has ended.
     pub(crate) fn forget(&mut self, slot: Slot, left: Leftover) {
         let unseen = left.used;
-        self.thread(slot).wall += left.rested;
+        if left.rested > 0 {
+            // It may have woken at its end: then it is where a sample saw it last, as a thread is that lives on.
+            let label = self.ran(slot).unwrap_or(self.thread(slot).label);
+            self.wall(slot, label, left.rested);
+        }
+        self.thread(slot);
         self.flush_wall(slot.0 as usize);
         if unseen != Used::default() {
             // Where it was last, if it was ever seen; short threads never are.
@@ -500,6 +505,36 @@ mod tests {
             stacks(&mut collector),
             [("App.m9 [truncated] App.m3 App.m2 App.m1".to_owned(), Values::of(ValueType::Wall, 50))]
         );
+    }
+
+    #[test]
+    fn what_a_thread_rested_before_its_end_stands_where_it_was_last() {
+        let mut collector = collector();
+        let leaves = |rested| Leftover { used: Used::default(), rested };
+        let (waits, works) = (frames(&[1, 9]), frames(&[2, 9]));
+        for slot in [Slot(0), Slot(1)] {
+            let found = Found { state: ThreadState::Waiting, frames: Kept { leaf: &waits[..], root: None } };
+            collector.changed(slot, Some(found));
+            collector.wall(slot, TaskLabelId(0), 50);
+        }
+        collector.add(&RawStack {
+            weight: Weight::Cpu(7),
+            thread: Slot(1),
+            label: TaskLabelId(0),
+            time: 1,
+            frames: Frames::Whole(works),
+        });
+        collector.forget(Slot(0), leaves(30));
+        collector.forget(Slot(1), leaves(5));
+        let mut worked = Values::cpu(1, 7);
+        worked.add(&Values::of(ValueType::Wall, 5));
+        let total = |rows: &[(String, Values)], stack: &str, value| {
+            rows.iter().filter(|(found, _)| found == stack).map(|(_, values)| values.get(value)).sum::<u64>()
+        };
+        let rows = stacks(&mut collector);
+        assert_eq!(total(&rows, "App.m9 App.m1", ValueType::Wall), 50 + 30 + 50);
+        assert_eq!(total(&rows, "App.m9 App.m2", ValueType::Wall), 5, "it woke");
+        assert_eq!(total(&rows, "App.m9 App.m2", ValueType::Cpu), 7);
     }
 
     #[test]

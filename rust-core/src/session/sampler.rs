@@ -162,16 +162,35 @@ impl Sampler {
     }
 
     fn sweep(&mut self) {
+        self.forget_ended();
+        let shared = self.shared.clone();
+        if shared.is_paused() {
+            self.sweeper.skip();
+            return;
+        }
+        let begin = shared.clock.monotonic();
+        let process = Process { vm: &*shared.vm, clock: &*shared.clock, registry: shared.registry };
+        self.own_cpu += self.sweeper.sweep(process, self.sweep_plan(), &mut self.collector);
+        self.longest_pause = self.longest_pause.max(shared.clock.monotonic() - begin);
+    }
+
+    fn sweep_plan(&self) -> SweepPlan {
+        let plan = self.shared.plan();
+        SweepPlan {
+            wall: plan.wall_interval.is_some(),
+            cpu: plan.cpu_interval.is_some(),
+            allocations: self.counts_allocations && plan.alloc_interval.is_some(),
+            depth: plan.depth,
+        }
+    }
+
+    /// Charges threads that had ended at the last call with what they left.
+    fn forget_ended(&mut self) {
         // What a thread wrote before it ended is folded under its name before the slot is free.
         self.drain();
+        let plan = self.sweep_plan();
         let shared = self.shared.clone();
         let collector = &mut self.collector;
-        let plan = SweepPlan {
-            wall: shared.plan().wall_interval.is_some(),
-            cpu: shared.plan().cpu_interval.is_some(),
-            allocations: self.counts_allocations && shared.plan().alloc_interval.is_some(),
-            depth: shared.plan().depth,
-        };
         let paused = shared.is_paused();
         self.sweeper.forget_ended(&*shared.vm, shared.registry, |slot, left| {
             let kept = |wanted: bool, value: u64| if wanted && !paused { value } else { 0 };
@@ -179,14 +198,6 @@ impl Sampler {
             let used = Used { cpu, allocated: kept(plan.allocations, left.used.allocated) };
             collector.forget(slot, Leftover { used, rested: kept(plan.wall, left.rested) });
         });
-        if paused {
-            self.sweeper.skip();
-            return;
-        }
-        let begin = shared.clock.monotonic();
-        let process = Process { vm: &*shared.vm, clock: &*shared.clock, registry: shared.registry };
-        self.own_cpu += self.sweeper.sweep(process, plan, &mut self.collector);
-        self.longest_pause = self.longest_pause.max(shared.clock.monotonic() - begin);
     }
 
     fn drain(&mut self) {
@@ -311,7 +322,8 @@ impl Sampler {
         if request.is_some() {
             self.sweeper.read_all();
             self.sweep();
-            self.drain();
+            // What ended since the sweep before that one: there may be no other.
+            self.forget_ended();
             self.look_at_runtime();
             self.every_second();
         }
@@ -367,8 +379,10 @@ impl Sampler {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{shared, Stage};
+    use super::super::testing::{shared, shared_into, Stage};
+    use super::super::Inbox;
     use super::*;
+    use crate::jvm::ThreadRef;
 
     const MIB: u64 = 1 << 20;
 
@@ -397,6 +411,28 @@ mod tests {
         // The driver's clock, which is a minute ahead, says where periods end.
         shared.clock_offset.store(minutes(1) as i64, Ordering::Relaxed);
         assert_eq!([due_at(minutes(20)), due_at(minutes(24) - 1), due_at(minutes(24))], [false, false, true]);
+    }
+
+    #[test]
+    fn what_a_thread_rested_is_in_the_last_delta_though_it_ends_just_before() {
+        const SWEEP: u64 = 50_000_000;
+        let stage = Arc::new(Stage::default());
+        let inbox = Arc::new(Inbox::default());
+        let shared = shared_into(&stage, inbox.clone());
+        let mut sampler = Sampler::new(shared.clone());
+        stage.threads.lock().insert(41, 7);
+        shared.registry.enroll(41, 1, ThreadRef(41)).expect("a slot");
+        for round in 0..30 {
+            stage.monotonic.store(round * SWEEP, Ordering::Relaxed);
+            sampler.sweep();
+        }
+        stage.threads.lock().remove(&41);
+        shared.registry.dismiss(41, registry::Used::default()).expect("it was there");
+        sampler.close(Some(Closing { last: true, ending: "shutdown".to_owned(), finished: Arc::default() }));
+        let deltas = inbox.take();
+        let wall =
+            deltas.iter().flat_map(|delta| &delta.cells).map(|(_, values)| values.get(ValueType::Wall));
+        assert_eq!(wall.sum::<u64>(), 29 * SWEEP);
     }
 
     #[test]

@@ -2,27 +2,35 @@
 
 use super::{Clock, DeltaSink, Engines, Inbox, Machine, Plan, Shared};
 use crate::jvm::call_trace::Walker;
-use crate::jvm::{FoundThread, MethodId, MethodInfo, ThreadRef, ThreadStack, Vm, VmError};
+use crate::jvm::{FoundThread, MethodId, MethodInfo, RawFrame, ThreadRef, ThreadStack, Vm, VmError};
+use crate::profile::ThreadState;
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Every method is `App.m<its id>`; time stands still until it is set.
+/// Every method is `App.m<its id>`, every thread waits in `App.m1`; time stands still until it is set.
 #[derive(Default)]
 pub(super) struct Stage {
     pub(super) monotonic: AtomicU64,
     pub(super) unix: AtomicU64,
+    /// CPU of the threads that live.
+    pub(super) threads: Mutex<BTreeMap<i32, u64>>,
     /// What the JVM was told.
     pub(super) allocation_intervals: Mutex<Vec<u64>>,
 }
 
 /// What the sampler thread shares, on this stage, with all engines on.
 pub(super) fn shared(stage: &Arc<Stage>) -> Arc<Shared> {
+    shared_into(stage, Arc::new(Inbox::default()))
+}
+
+/// The same, with a sink to look into.
+pub(super) fn shared_into(stage: &Arc<Stage>, sink: Arc<dyn DeltaSink>) -> Arc<Shared> {
     let plan = plan();
     let engines = Engines::choose(&plan, &machine(17));
-    let inbox: Arc<dyn DeltaSink> = Arc::new(Inbox::default());
-    Arc::new(Shared::new(stage.clone(), stage.clone(), plan, engines, inbox))
+    Arc::new(Shared::new(stage.clone(), stage.clone(), plan, engines, sink))
 }
 
 /// A machine on which every engine can run, as far as the JDK lets it.
@@ -57,8 +65,8 @@ impl Clock for Stage {
     fn unix(&self) -> u64 {
         self.unix.load(Ordering::Relaxed)
     }
-    fn thread_cpu(&self, _: i32) -> Option<u64> {
-        None
+    fn thread_cpu(&self, tid: i32) -> Option<u64> {
+        self.threads.lock().get(&tid).copied()
     }
     fn process_cpu(&self) -> u64 {
         0
@@ -86,7 +94,8 @@ impl Vm for Stage {
         None
     }
     fn stacks(&self, threads: &[ThreadRef], _: usize) -> Vec<Option<ThreadStack>> {
-        vec![None; threads.len()]
+        let frames = vec![RawFrame { method: MethodId(1), bci: 0 }];
+        vec![Some(ThreadStack { state: ThreadState::Waiting, frames }); threads.len()]
     }
     fn stacks_taken_by(&self) -> Option<&'static str> {
         None
