@@ -10,9 +10,8 @@ main() {
     install_missing_rust
     JAVA_HOME=$(find_java_home 17) || JAVA_HOME=$(default_java_home) || die "no JDK found: install JDK 17"
     export PATH JAVA_HOME
-    # Nobody is left to use a daemon once a CI run is over.
-    [ -z "${CI:-}" ] || set -- --no-daemon "$@"
-    exec gradle "$@"
+    # A daemon would keep the environment of whoever started it: Gradle 4.4 cannot change its own on JDK 17.
+    exec gradle --no-daemon "$@"
 }
 
 install_missing_packages() {
