@@ -35,6 +35,8 @@ def main(output: Path) -> None:
 
 def build_environment() -> dict:
     """What cargo is run with: who builds with the same has what is built here already."""
+    if not (machine.ROOT / "ui/dist/index.html").exists():
+        sys.exit("ui/dist/index.html is missing: ./gradlew :jvm-plugin:jar makes it")
     tools = machine.virtual_environment(Path(__file__).with_name("requirements.txt"))
     return {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "GLOWPLUG_BUILD_ID": source_hash(), "GLOWPLUG_REQUIRE_PAGE": "1"}
 

@@ -1,6 +1,5 @@
 """Drivers that end in every way there is: the folder is there, and the exit code is the application's own."""
 
-import os
 import signal
 import threading
 
@@ -16,11 +15,12 @@ def killed(spark, application, tmp_path_factory):
     clocks = processes.Clocks(tmp_path_factory.mktemp("killed") / "clocks")
     started = chosen.start("local[2]", application("LongTasks", chosen), args=[clocks.folder, 1, 300])
     clocks.wait_for_context(started)
-    kill = threading.Timer(20, os.kill, [started.process.pid, signal.SIGKILL])
+    kill = threading.Timer(20, started.process.send_signal, [signal.SIGKILL])
     kill.start()
     yield started.wait
     kill.cancel()
     started.kill()
+    started.process.wait()
 
 
 @pytest.mark.parametrize("ending, exit_code", [("exit", 3), ("no-stop", 0), ("throw", 1)])

@@ -12,7 +12,7 @@ from support import apps, folders, processes, versions
 LOCAL, CLUSTER = "local[2]", "local-cluster[2,1,1024]"
 TASK_THREAD = "Executor task launch worker"
 # What a JVM numbers as it goes: hidden classes, lambdas, accessors, proxies.
-NUMBERED = re.compile(r"0x[0-9a-f]{4,}|\$\$Lambda[$/]?\d|Generated\w*Accessor\d|LambdaForm\$\w+[$/.]\d|Proxy\d")
+NUMBERED = re.compile(r"0x[0-9a-f]{4,}|\$\$Lambda[$/]?\d|Generated\w*Accessor\d|LambdaForm\$[A-Z]+\d|[pP]roxy\d")
 IN_A_TASK = "org.apache.spark.executor.Executor$TaskRunner.run"
 
 # The busiest user method of each stage, by stage id.
