@@ -76,6 +76,18 @@ def test_cargo_test_sees_no_java(monkeypatch):
     assert seen.stdout == "JAVA_HOME=unset\n"
 
 
+@pytest.mark.parametrize("mode, full", [("check", "0"), ("checkAll", "1")])
+def test_the_mode_alone_says_at_what_size_tests_run(mode, full, monkeypatch, tmp_path):
+    monkeypatch.setenv("GLOWPLUG_FULL", "1")
+    seen = []
+    suite = lambda _: seen.append(os.environ["GLOWPLUG_FULL"]) or Counts(passed=1)
+    monkeypatch.setattr(run, "suites", lambda: {"suite": suite})
+    monkeypatch.setattr(run.setup, "prepare", lambda full: seen.append(full))
+    monkeypatch.setattr(run, "RESULTS", tmp_path)
+    assert run.main(mode, ["suite"]) == 0
+    assert seen == [full == "1", full]
+
+
 def test_every_folder_with_tests_is_a_suite():
     folders = {file.parent.name for file in (machine.ROOT / "tests").glob("*/test_*.py")}
     assert {"packaging", "runner"} <= folders <= set(run.suites())
