@@ -319,6 +319,8 @@ impl Core {
         while state.awaited(application) > 0 && Instant::now() < deadline {
             self.changed.wait_until(&mut state, deadline);
         }
+        // On a machine that is short of CPU the sampler thread may have been later than its wait.
+        self.move_on(&mut state);
         self.finish(&mut state, application, Instant::now() + WRITE_WAIT)
     }
 
