@@ -469,6 +469,16 @@ mod tests {
     #[derive(Default)]
     struct Machine(Mutex<Script>, Mutex<Option<(&'static Registry, TaskLabelId)>>);
 
+    impl Machine {
+        /// Threads that live, each with so much CPU used.
+        fn enroll_threads(&self, registry: &Registry, tids: &[i32], cpu: u64) {
+            for tid in tids {
+                self.0.lock().cpu.insert(*tid, cpu);
+                registry.enroll(*tid, 1, ThreadRef(*tid as usize)).expect("a slot");
+            }
+        }
+    }
+
     impl Clock for Machine {
         fn monotonic(&self) -> u64 {
             self.0.lock().now
@@ -798,10 +808,7 @@ mod tests {
         let registry = Registry::new();
         let mut sweeper = Sweeper::new(Vec::new());
         let mut sums = Sums::default();
-        for tid in [41, 42] {
-            machine.0.lock().cpu.insert(tid, 0);
-            registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
-        }
+        machine.enroll_threads(&registry, &[41, 42], 0);
         let mut now = 0;
         let mut sweep = |sweeper: &mut Sweeper, sums: &mut Sums| {
             now += 50_000_000;
@@ -830,10 +837,7 @@ mod tests {
         let registry = Registry::new();
         let mut sweeper = Sweeper::new(vec!["thread-42".to_string()]);
         let mut sums = Sums::default();
-        for tid in [41, 42] {
-            machine.0.lock().cpu.insert(tid, 0);
-            registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
-        }
+        machine.enroll_threads(&registry, &[41, 42], 0);
         let mut rounds = |count: u32| {
             let mut left = Vec::new();
             for _ in 0..count {
@@ -888,10 +892,7 @@ mod tests {
         let machine = Machine::default();
         let registry = Registry::new();
         let mut sweeper = Sweeper::new(Vec::new());
-        for tid in [51, 52] {
-            machine.0.lock().cpu.insert(tid, 1_000);
-            registry.enroll(tid, 1, ThreadRef(tid as usize)).expect("a slot");
-        }
+        machine.enroll_threads(&registry, &[51, 52], 1_000);
         let mut sweep = |registry: &Registry| {
             machine.0.lock().now += 50_000_000;
             let process = Process { vm: &machine, clock: &machine, registry };

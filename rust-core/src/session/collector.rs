@@ -526,8 +526,6 @@ mod tests {
         });
         collector.forget(Slot(0), leaves(30));
         collector.forget(Slot(1), leaves(5));
-        let mut worked = Values::cpu(1, 7);
-        worked.add(&Values::of(ValueType::Wall, 5));
         let total = |rows: &[(String, Values)], stack: &str, value| {
             rows.iter().filter(|(found, _)| found == stack).map(|(_, values)| values.get(value)).sum::<u64>()
         };
