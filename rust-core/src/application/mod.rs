@@ -194,8 +194,13 @@ impl Application {
         };
         process.seq = delta.seq;
         process.status = delta.status.clone();
-        process.ended = delta.last.then(|| (delta.to.min(now_ns), delta.ending.clone()));
+        let to = delta.to.min(now_ns);
+        if let Some((at, _)) = &mut process.ended {
+            // A driver that waits for its executors at its end goes on being profiled.
+            *at = to;
+        }
         if delta.last {
+            process.ended = Some((to, delta.ending.clone()));
             process.map.clear();
             self.processes.ended(&id);
         }

@@ -377,6 +377,24 @@ fn a_clock_ten_minutes_off_is_corrected() {
 }
 
 #[test]
+fn a_driver_that_is_profiled_while_it_waits_for_its_executors_keeps_its_ending() {
+    let mut application = application(0);
+    let mut sender = Sender::new("driver");
+    let ends = |application: &mut Application| application.summary().processes[0].ended.clone().unwrap();
+    application.ingest(cpu_delta(&mut sender, 5, T), T);
+    assert_eq!(application.summary().processes[0].ending, None);
+    let last = Delta { last: true, ending: "shutdown".into(), ..sender.delta(T, T + SECOND) };
+    application.ingest(last, T + SECOND);
+    assert_eq!(ends(&mut application), "2026-11-30T03:30:01Z");
+    // A border of periods comes while it waits. Names begin anew after a last delta.
+    let more = Delta { seq: 3, epoch: 1, ..cpu_delta(&mut Sender::new("driver"), 7, T + SECOND) };
+    application.ingest(more, T + 2 * SECOND);
+    assert_eq!(application.summary().processes[0].ending.as_deref(), Some("shutdown"));
+    assert_eq!(ends(&mut application), "2026-11-30T03:30:02Z");
+    assert_eq!(sum_of(&contents(application.finish(T + 3 * SECOND))["driver.pb.gz"]), Values::cpu(2, 12));
+}
+
+#[test]
 fn an_executor_that_dies_leaves_all_that_was_acknowledged() {
     let mut application = application(1);
     let mut sender = Sender::new("0");

@@ -13,7 +13,7 @@ use crate::application::{ApplicationEvent, ApplicationInfo, SummarySetting};
 use crate::jvm::{Hotspot, Vm};
 use crate::profile::names::fold_description;
 use crate::profile::{LabelKey, ProcessIdentity, TaskLabels, Warning, MAX_LABEL};
-use crate::session::{Clock, Engines, Inbox, Level, Machine, Plan, Sender, Session, SystemClock};
+use crate::session::{AskedDelta, Clock, Engines, Inbox, Level, Machine, Plan, Sender, Session, SystemClock};
 use crate::settings::{self, Origin, Redaction, Resolution, Role, Triple};
 use once_cell::sync::{Lazy, OnceCell};
 use parking_lot::{Condvar, Mutex, RwLock};
@@ -38,10 +38,13 @@ pub(crate) struct Core {
 
 /// How long one look at the clock may be overdue while the io thread waits.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
+/// How long an executor's end, of which at most 2 s are ours, waits for its own sampler thread.
 const SAMPLER_WAIT: Duration = Duration::from_millis(1_500);
+/// How long a driver's end does at least, also where no executor is waited for.
+const DRIVERS_SAMPLER_WAIT: Duration = Duration::from_secs(3);
 /// How long the last files may take. Java waits 15 s and the time for executors' last deltas: what was not written must be
-/// said before.
-const WRITE_WAIT: Duration = Duration::from_secs(12);
+/// said before, also after [`DRIVERS_SAMPLER_WAIT`] where that time is 0: 15 - 3 - 1.
+const WRITE_WAIT: Duration = Duration::from_secs(11);
 
 impl Core {
     /// Starts or takes over the session of this JVM. Returns pairs for Java.
@@ -285,9 +288,11 @@ impl Core {
     /// The executor ends: hands on the last delta, waits until the driver has it, at most `wait`, and
     /// returns the lines to log as pairs.
     pub(crate) fn flush(&self, wait: Duration) -> Vec<u8> {
-        let deadline = Instant::now() + wait;
+        let begun = Instant::now();
+        let deadline = begun + wait;
         let Some(session) = self.session.get() else { return Vec::new() };
-        session.close_delta(true, "shutdown", SAMPLER_WAIT.min(wait));
+        let last = session.ask_for_delta(true, "shutdown");
+        is_late(last.as_ref(), deadline.min(begun + SAMPLER_WAIT));
         session.pause();
         let mut state = self.state.lock();
         if state.me.as_ref().is_some_and(|me| me.role == Role::Agent) {
@@ -296,6 +301,9 @@ impl Core {
         self.move_on(&mut state);
         self.changed.notify_all();
         if state.sender.is_none() {
+            if is_late(last.as_ref(), Instant::now()) {
+                state.last_samples_are_late(begun.elapsed());
+            }
             drop(state);
             return self.close_all(deadline);
         }
@@ -304,23 +312,26 @@ impl Core {
             self.changed.wait_until(&mut state, deadline.min(Instant::now() + LONGEST_WAIT));
             self.move_on(&mut state);
         }
-        state.end_of_executor()
+        let late = is_late(last.as_ref(), Instant::now()).then(|| begun.elapsed());
+        state.end_of_executor(late)
     }
 
     /// The SparkContext ends: waits for executors' last deltas, at most `wait`, writes the folder, and
     /// returns the lines to log as pairs.
     pub(crate) fn close_application(&self, application: i32, wait: Duration) -> Vec<u8> {
-        if let Some(session) = self.session.get() {
-            session.close_delta(true, "shutdown", SAMPLER_WAIT);
-        }
-        let deadline = Instant::now() + wait;
+        let begun = Instant::now();
+        let last = self.session.get().and_then(|session| session.ask_for_delta(true, "shutdown"));
+        is_late(last.as_ref(), begun + wait.max(DRIVERS_SAMPLER_WAIT));
         let mut state = self.state.lock();
         self.move_on(&mut state);
-        while state.awaited(application) > 0 && Instant::now() < deadline {
-            self.changed.wait_until(&mut state, deadline);
+        while state.awaited(application) > 0 && Instant::now() < begun + wait {
+            self.changed.wait_until(&mut state, begun + wait);
         }
-        // On a machine that is short of CPU the sampler thread may have been later than its wait.
+        let late = is_late(last.as_ref(), Instant::now());
         self.move_on(&mut state);
+        if late {
+            state.last_samples_are_late(begun.elapsed());
+        }
         self.finish(&mut state, application, Instant::now() + WRITE_WAIT)
     }
 
@@ -518,6 +529,11 @@ impl Core {
     }
 }
 
+/// Waits for a delta until `deadline`. False also where there is no sampler thread that could be late.
+fn is_late(asked: Option<&AskedDelta>, deadline: Instant) -> bool {
+    asked.is_some_and(|asked| !asked.has_come_by(deadline))
+}
+
 /// The command line over fields: arguments in; exit, stdout and stderr out.
 pub(crate) fn command(arguments: &[u8]) -> Result<Vec<u8>, NativeFailure> {
     let outcome = crate::command::run(&fields::decode(arguments)?);
@@ -563,7 +579,9 @@ fn label_value(key: &str, value: &str, redaction: &Redaction) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::place::Place;
     use super::*;
+    use crate::session::testing::{machine, plan, Stage};
 
     #[test]
     fn a_description_is_its_first_line_cut() {
@@ -578,6 +596,56 @@ mod tests {
         let (redaction, _) = Redaction::new(None, Some("AKIA[A-Z0-9]+"));
         assert!(!label_value("job_description", "copy with AKIA123ABC", &redaction).contains("AKIA123ABC"));
         assert!(!label_value("user_password", "hunter2", &redaction).contains("hunter2"));
+    }
+
+    #[test]
+    fn a_driver_says_when_its_last_samples_are_late() {
+        let stage = Arc::new(Stage::default());
+        let core = core(&stage, Role::Driver, "driver");
+        let lines = || {
+            let application = core.open_application(&[]).expect("it has started");
+            fields::decode(&core.close_application(application, Duration::ZERO)).expect("pairs")
+        };
+        assert_eq!(lines().iter().step_by(2).collect::<Vec<_>>(), ["log.ANNOUNCE"]);
+        let stuck = stage.threads.lock();
+        let late = "the last samples of this process are missing: the sampler thread did not get to run within 3.0 s";
+        assert_eq!(lines()[..2], ["log.WARN", late]);
+        drop(stuck);
+        core.stop().expect("it stops");
+    }
+
+    #[test]
+    fn an_executor_says_when_its_last_samples_are_late() {
+        let stage = Arc::new(Stage::default());
+        let core = core(&stage, Role::Executor, "7");
+        let stuck = stage.threads.lock();
+        let lines = fields::decode(&core.flush(Duration::from_millis(300))).expect("pairs");
+        let late = "the last samples of this process are missing: the sampler thread did not get to run within 0.3 s";
+        let all = "the driver has all of executor 7: 0 deltas with 0.000000000 s of CPU";
+        assert_eq!(lines, ["log.WARN", late, "log.INFO", all]);
+        drop(stuck);
+        core.stop().expect("it stops");
+    }
+
+    /// A core whose sampler thread is at work, and which writes no files.
+    fn core(stage: &Arc<Stage>, role: Role, id: &str) -> Core {
+        let core = Core::default();
+        let engines = Engines::choose(&plan(), &machine(8));
+        let session = Session::launch(stage.clone(), stage.clone(), plan(), engines, core.inbox.clone());
+        core.session.set(Arc::new(session.expect("a thread"))).ok().expect("it is the first");
+        let resolution = settings::resolve(&[], role);
+        core.become_process(Me {
+            role,
+            process: Pairs::of(Vec::new()),
+            identity: ProcessIdentity { id: id.to_owned(), ..ProcessIdentity::default() },
+            settings: resolution.settings,
+            redaction: Arc::new(resolution.redaction),
+            effective: Vec::new(),
+            warnings: Vec::new(),
+            place: Place { root: None, why: String::new(), warning: None },
+            profiled: true,
+        });
+        core
     }
 
     #[test]

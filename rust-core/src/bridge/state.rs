@@ -13,6 +13,7 @@ use crate::session::{Clock, Inbox, Level, Sender, SystemClock};
 use crate::settings::{Redaction, Role, Settings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Default)]
 pub(super) struct State {
@@ -144,15 +145,26 @@ impl State {
         self.sender.as_ref().is_some_and(|sender| !sender.is_done()) || self.work.files_of(NO_APPLICATION) > 0
     }
 
-    /// What the driver has of this executor, as lines to log.
-    pub(super) fn end_of_executor(&self) -> Vec<u8> {
+    /// What the driver has of this executor, as lines to log. `late`: how long the last delta was waited for in vain.
+    pub(super) fn end_of_executor(&self, late: Option<Duration>) -> Vec<u8> {
         let Some(ending) = self.sender.as_ref().and_then(Sender::ending) else { return Vec::new() };
         let mut lines = Vec::new();
+        if let Some(waited) = late {
+            say(&mut lines, Level::Warn, &last_samples_late(waited));
+        }
         match ending {
             Ok(message) => say(&mut lines, Level::Info, &message),
             Err(message) => say(&mut lines, Level::Warn, &message),
         }
         fields::encode(lines)
+    }
+
+    /// This process's last delta has not come though it was waited for that long: its applications say so.
+    pub(super) fn last_samples_are_late(&mut self, waited: Duration) {
+        let warning = Warning { code: "last-samples-late".to_owned(), message: last_samples_late(waited) };
+        for open in self.applications.values_mut().filter(|open| !open.closed) {
+            open.application.warn(warning.clone(), false);
+        }
     }
 
     pub(super) fn awaited(&self, application: i32) -> usize {
@@ -182,4 +194,11 @@ impl Open {
             });
         }
     }
+}
+
+fn last_samples_late(waited: Duration) -> String {
+    format!(
+        "the last samples of this process are missing: the sampler thread did not get to run within {:.1} s",
+        waited.as_secs_f64()
+    )
 }

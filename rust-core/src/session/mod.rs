@@ -8,7 +8,7 @@ mod labels;
 mod sampler;
 mod sender;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use engines::{CpuEngine, EngineReport, Engines, Machine};
 pub use inbox::Inbox;
@@ -110,6 +110,26 @@ pub trait DeltaSink: Send + Sync {
 pub struct Session {
     shared: Arc<Shared>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+/// A delta that the sampler thread was asked for.
+pub struct AskedDelta {
+    finished: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl AskedDelta {
+    /// Waits for it until `deadline`. False: the sampler thread is late, as it can be where CPU is short; the delta may
+    /// still come. True also when that thread has ended by a failure, which it tells itself.
+    pub fn has_come_by(&self, deadline: Instant) -> bool {
+        let (done, woken) = &*self.finished;
+        let mut done = done.lock();
+        while !*done {
+            if woken.wait_until(&mut done, deadline).timed_out() {
+                return *done;
+            }
+        }
+        true
+    }
 }
 
 /// A request to the sampler thread to hand on what it has.
@@ -282,25 +302,18 @@ impl Session {
         }
     }
 
-    /// Has the sampler thread hand on all it has; waits until it has done so, at most `timeout`.
-    pub fn close_delta(&self, last: bool, ending: &str, timeout: Duration) -> bool {
+    /// Asks the sampler thread to hand on all it has; `None` when that thread has ended.
+    pub fn ask_for_delta(&self, last: bool, ending: &str) -> Option<AskedDelta> {
         let finished = Arc::new((Mutex::new(false), Condvar::new()));
         {
             let mut requests = self.shared.requests.lock();
             if requests.stop || !self.is_alive() {
-                return false;
+                return None;
             }
             requests.closing.push(Closing { last, ending: ending.to_owned(), finished: finished.clone() });
         }
         self.shared.woken.notify_all();
-        let deadline = Instant::now() + timeout;
-        let mut done = finished.0.lock();
-        while !*done {
-            if finished.1.wait_until(&mut done, deadline).timed_out() {
-                return *done;
-            }
-        }
-        true
+        Some(AskedDelta { finished })
     }
 
     /// Stops taking samples until [`replan`](Self::replan); threads and handlers stay.

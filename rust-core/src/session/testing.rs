@@ -12,11 +12,11 @@ use std::time::Duration;
 
 /// Every method is `App.m<its id>`, every thread waits in `App.m1`; time stands still until it is set.
 #[derive(Default)]
-pub(super) struct Stage {
+pub(crate) struct Stage {
     pub(super) monotonic: AtomicU64,
     pub(super) unix: AtomicU64,
     /// CPU of the threads that live.
-    pub(super) threads: Mutex<BTreeMap<i32, u64>>,
+    pub(crate) threads: Mutex<BTreeMap<i32, u64>>,
     /// What the JVM was told.
     pub(super) allocation_intervals: Mutex<Vec<u64>>,
 }
@@ -34,7 +34,7 @@ pub(super) fn shared_into(stage: &Arc<Stage>, sink: Arc<dyn DeltaSink>) -> Arc<S
 }
 
 /// A machine on which every engine can run, as far as the JDK lets it.
-pub(super) fn machine(feature: u32) -> Machine {
+pub(crate) fn machine(feature: u32) -> Machine {
     Machine {
         feature,
         version: format!("{feature}.0.15+6-LTS"),
@@ -45,7 +45,7 @@ pub(super) fn machine(feature: u32) -> Machine {
     }
 }
 
-pub(super) fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     Plan {
         cpu_interval: Some(Duration::from_millis(10)),
         wall_interval: Some(Duration::from_millis(50)),
