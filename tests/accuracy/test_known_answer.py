@@ -1,10 +1,12 @@
 """A program that measures its own CPU, waiting and allocation: the profile must say the same."""
 
+import collections
+import itertools
 import re
 
 import pytest
 
-from support import processes, versions
+from support import machine, processes, versions
 
 from accuracy.answer import NATIVE, OPTIONS, OPTIONS_OF, Answer
 
@@ -26,6 +28,7 @@ def test_a_profile_tells_cpu_waiting_and_allocation_as_they_were(run_profiled, j
     assert 90 <= answer.covered_bytes <= 110, answer
     # Threads count bytes, not objects, and JDK 8 tells no more than that.
     assert (answer.profile.total("alloc_objects") > 0) == (java_version != 8), answer
+    check_places(run)
     check_lines(run)
 
 
@@ -47,6 +50,23 @@ def check_wall(answer):
         states = answer.states(name)
         seconds = thread["wall_ns"] / 1e9
         assert abs(states.get(thread["state"], 0) - seconds) < 0.03 * seconds, f"{name} is {states}\n{answer}"
+
+
+def check_places(run):
+    """Each frame of the program names its file, and a line of its method."""
+    source = (machine.ROOT / "tests/apps/Kernels.java").read_text().splitlines()
+    # What is declared in the class, methods and classes, begins at four blanks.
+    begins = [number for number, line in enumerate(source, 1) if re.match(r"    (private|public) .*\{$", line)] + [len(source) + 1]
+    methods = {re.search(r"(\w+)\(", source[begin - 1])[1]: range(begin, end) for begin, end in itertools.pairwise(begins) if "(" in source[begin - 1]}
+    frames = collections.Counter(frame for sample in run.profile.samples for frame in sample.frames
+                                 if frame.name.startswith("Kernels.") and frame.name.removeprefix("Kernels.") in methods)
+    assert {frame.name for frame in frames} >= {"Kernels.main", "Kernels.kernelLoop", "Kernels.descend", "Kernels.thrower", "Kernels.waitPark"}
+    assert {frame.file for frame in frames} == {"Kernels.java"}
+    # Of a few the JVM tells no place in the method: it was just being entered.
+    unknown = sum(count for frame, count in frames.items() if not frame.line)
+    assert unknown < 0.01 * frames.total()
+    elsewhere = {frame for frame in frames if frame.line and frame.line not in methods[frame.name.removeprefix("Kernels.")]}
+    assert elsewhere == set()
 
 
 def check_lines(run):

@@ -24,7 +24,7 @@ pub use summary::{
     SummaryTasks, SummaryWarning, SUMMARY_FORMAT,
 };
 
-use crate::profile::{IdMap, Lost, LostCause, ProcessStatus, ValueType, Values, Warning};
+use crate::profile::{Engine, IdMap, Lost, LostCause, ProcessStatus, ValueType, Values, Warning};
 use crate::relay::{decode, encode_answer, Answer, Delta, DeltaError, PROTOCOL};
 use crate::settings::Settings;
 use folder::Folder;
@@ -318,12 +318,15 @@ impl Application {
     /// Where the result is, what it covers, what was lost and what it cost. An error: files of it could
     /// not be written.
     pub fn end_line(&self) -> Result<String, String> {
-        let (mut samples, mut own_cpu, mut process_cpu) = (0u64, 0u64, 0u64);
+        let (mut samples, mut of_cpu, mut own_cpu, mut process_cpu) = (0u64, 0u64, 0u64, 0u64);
         let mut losses = BTreeMap::<LostCause, u64>::new();
         for ProcessStatus { samples: by_engine, lost, own_cpu: own, process_cpu: all, .. } in
             self.processes.iter().map(|process| &process.status)
         {
-            samples = by_engine.iter().fold(samples, |sum, (_, count)| sum.saturating_add(*count));
+            for (engine, count) in by_engine {
+                samples = samples.saturating_add(*count);
+                of_cpu = of_cpu.saturating_add(if *engine == Engine::Cpu { *count } else { 0 });
+            }
             own_cpu = own_cpu.saturating_add(*own);
             process_cpu = process_cpu.saturating_add(*all);
             for Lost { cause, count } in lost {
@@ -335,8 +338,17 @@ impl Application {
         let lost = match losses.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(**count)) {
             0 => "none lost".to_string(),
             sum => {
-                let causes: Vec<_> =
-                    losses.iter().map(|(cause, count)| format!("{count} {}", words(**cause))).collect();
+                // Wall time's samples would make little of it: they always have a stack.
+                let share = |cause: LostCause, count: u64| match (cause, of_cpu) {
+                    (LostCause::NotWalkable, 1..) => {
+                        format!(", {:.1} % of the CPU samples", count as f64 * 100.0 / of_cpu as f64)
+                    }
+                    _ => String::new(),
+                };
+                let causes: Vec<_> = losses
+                    .iter()
+                    .map(|(cause, count)| format!("{count} {}{}", words(**cause), share(**cause, **count)))
+                    .collect();
                 format!("{sum} without a full stack ({})", causes.join(", "))
             }
         };

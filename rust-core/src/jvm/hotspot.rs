@@ -81,14 +81,26 @@ impl Hotspot {
         if code != 0 || jvmti.is_null() {
             return Err(VmError::NoJvmti(code));
         }
-        Ok(Hotspot {
+        let hotspot = Hotspot {
             java_vm,
             jvmti: jvmti.cast(),
             structs: VmStructs::read(),
             feature,
             env_offset: OnceCell::new(),
             memory: Mutex::new(None),
-        })
+        };
+        hotspot.ask_for_files_and_lines();
+        Ok(hotspot)
+    }
+
+    /// The JVM tells of source files and lines to whom it has granted these. HotSpot grants both at any time; another JVM
+    /// that does not leaves frames without them, as a class file without them does.
+    fn ask_for_files_and_lines(&self) {
+        let mut capabilities = jvmtiCapabilities::default();
+        capabilities.set_can_get_source_file_name(true);
+        capabilities.set_can_get_line_numbers(true);
+        // SAFETY: a live environment and a capability set on our stack.
+        let _ = unsafe { call(self.table().AddCapabilities, |add| add(self.jvmti, &capabilities)) };
     }
 
     fn notify(&self, event: u32, enable: bool) -> Result<(), VmError> {
