@@ -99,8 +99,14 @@ impl Hotspot {
         let mut capabilities = jvmtiCapabilities::default();
         capabilities.set_can_get_source_file_name(true);
         capabilities.set_can_get_line_numbers(true);
-        // SAFETY: a live environment and a capability set on our stack.
-        let _ = unsafe { call(self.table().AddCapabilities, |add| add(self.jvmti, &capabilities)) };
+        let _ = self.add_capabilities(&capabilities);
+    }
+
+    fn add_capabilities(&self, capabilities: &jvmtiCapabilities) -> Result<(), VmError> {
+        // SAFETY: a live environment and the caller's capability set, which is only read.
+        check("AddCapabilities", unsafe {
+            call(self.table().AddCapabilities, |add| add(self.jvmti, capabilities))
+        })
     }
 
     fn notify(&self, event: u32, enable: bool) -> Result<(), VmError> {
@@ -508,11 +514,7 @@ impl Vm for Hotspot {
     }
 
     fn sample_allocations(&self, interval: u64) -> Result<(), VmError> {
-        let capabilities = jvmtiCapabilities::for_heap_sampling();
-        // SAFETY: a live environment and a capability set on our stack.
-        check("AddCapabilities", unsafe {
-            call(self.table().AddCapabilities, |add| add(self.jvmti, &capabilities))
-        })?;
+        self.add_capabilities(&jvmtiCapabilities::for_heap_sampling())?;
         self.set_allocation_interval(interval)?;
         self.notify(jvmti::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, true)
     }
