@@ -9,6 +9,8 @@ pub(crate) struct Governor {
     last: Option<Costs>,
     calm_windows: u32,
     over_windows: u32,
+    /// Those of them that had the longest intervals from their begin.
+    over_windows_at_most: u32,
 }
 
 /// Running totals at one moment.
@@ -16,7 +18,7 @@ pub(crate) struct Governor {
 pub(crate) struct Costs {
     /// Monotonic nanoseconds.
     pub(crate) time: u64,
-    /// CPU of the profiler, nanoseconds.
+    /// CPU that sampling costs, nanoseconds.
     pub(crate) own: u64,
     /// CPU of the process, nanoseconds.
     pub(crate) process: u64,
@@ -33,7 +35,7 @@ const CALM_WINDOWS: u32 = 6;
 
 impl Governor {
     pub(crate) fn new(limit: f64) -> Governor {
-        Governor { limit, factor: 1, last: None, calm_windows: 0, over_windows: 0 }
+        Governor { limit, factor: 1, last: None, calm_windows: 0, over_windows: 0, over_windows_at_most: 0 }
     }
 
     /// How many times longer than set the intervals are now.
@@ -41,9 +43,9 @@ impl Governor {
         self.factor
     }
 
-    /// True if the cost was over the limit at the last two looks, and nothing can be stretched any more.
+    /// True if the cost was over the limit in the last two windows, in which nothing could be stretched any more.
     pub(crate) fn is_at_its_end(&self) -> bool {
-        self.over_windows >= 2 && self.factor == MAX_FACTOR
+        self.over_windows_at_most >= 2
     }
 
     /// Takes a look; returns the new factor if it has changed. The first window counts for nothing:
@@ -57,6 +59,10 @@ impl Governor {
         let process = now.process.saturating_sub(last.process) as f64;
         let allowed = (self.limit * process).max(FLOOR_PER_SECOND * seconds);
         self.over_windows = if own > allowed { self.over_windows + 1 } else { 0 };
+        self.over_windows_at_most = match own > allowed && self.factor == MAX_FACTOR {
+            true => self.over_windows_at_most + 1,
+            false => 0,
+        };
         self.calm_windows = if own < allowed / 4.0 { self.calm_windows + 1 } else { 0 };
         let factor = if own > allowed {
             let most = if self.over_windows > 1 { f64::from(MAX_FACTOR.ilog2()) } else { 1.0 };
@@ -121,6 +127,16 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_told_that_the_longest_intervals_cost_too_much_before_they_were_tried() {
+        let mut governor = Governor::new(0.01);
+        let mut at = Costs { time: 0, own: 0, process: 0 };
+        governor.look(at);
+        window(&mut governor, &mut at, 20_000, 20_000);
+        assert_eq!(window(&mut governor, &mut at, 20_000, 20_000), Some(64));
+        assert!(!governor.is_at_its_end());
+    }
+
+    #[test]
     fn an_idle_process_allows_a_millisecond_a_second() {
         let mut governor = Governor::new(0.01);
         let mut at = Costs { time: 0, own: 0, process: 0 };
@@ -132,6 +148,8 @@ mod tests {
             assert_eq!(window(&mut governor, &mut at, 11, 20), Some(factor));
         }
         assert_eq!(window(&mut governor, &mut at, 11, 20), None, "64 is the end");
+        assert!(!governor.is_at_its_end(), "it may be a burst");
+        assert_eq!(window(&mut governor, &mut at, 11, 20), None);
         assert!(governor.is_at_its_end());
         window(&mut governor, &mut at, 9, 20);
         assert!(!governor.is_at_its_end());

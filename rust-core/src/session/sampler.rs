@@ -265,7 +265,7 @@ impl Sampler {
     }
 
     fn govern(&mut self, now: u64) {
-        let costs = Costs { time: now, own: self.own_cpu_total(), process: self.shared.clock.process_cpu() };
+        let costs = Costs { time: now, own: self.sampling_cpu(), process: self.shared.clock.process_cpu() };
         let step = self.governor.look(costs);
         if self.governor.is_at_its_end() && !self.limit_told {
             self.limit_told = true;
@@ -295,7 +295,13 @@ impl Sampler {
             let record = self.shared.registry.record(slot)?;
             record.is_own().then(|| clock.thread_cpu(record.tid())).flatten()
         });
-        self.own_cpu + clock.thread_cpu(registry::current_tid()).unwrap_or(0) + threads.sum::<u64>()
+        self.sampling_cpu() + threads.sum::<u64>()
+    }
+
+    /// What intervals govern: this thread, handlers and callbacks. A folder costs the io thread the same however few samples
+    /// are in it.
+    fn sampling_cpu(&self) -> u64 {
+        self.own_cpu + self.shared.clock.thread_cpu(registry::current_tid()).unwrap_or(0)
     }
 
     /// The driver's answer to a delta can bring the next one forward.
@@ -394,6 +400,28 @@ mod tests {
             sampler.pace_allocations(taken);
         }
         assert_eq!(*stage.allocation_intervals.lock(), [4 * MIB, 8 * MIB, 4 * MIB, 2 * MIB]);
+    }
+
+    #[test]
+    fn a_folder_that_is_written_stretches_no_interval_and_is_counted() {
+        let stage = Arc::new(Stage::default());
+        let shared = shared(&stage);
+        let registry = shared.registry;
+        // Only a thread itself can say that it is the profiler's own.
+        let writer = std::thread::spawn(move || {
+            registry.enroll(registry::current_tid(), 0, ThreadRef(1)).expect("a slot");
+            registry.disown_current().expect("its slot").tid()
+        });
+        let writer = writer.join().expect("the writer");
+        let mut sampler = Sampler::new(shared);
+        for window in 1..=6 {
+            stage.threads.lock().insert(writer, window * SECOND);
+            sampler.govern(window * WINDOW);
+        }
+        assert_eq!((sampler.governor.factor(), sampler.own_cpu_total()), (1, 6 * SECOND));
+        stage.threads.lock().insert(registry::current_tid(), 6 * SECOND);
+        sampler.govern(7 * WINDOW);
+        assert_eq!((sampler.governor.factor(), sampler.own_cpu_total()), (2, 12 * SECOND));
     }
 
     #[test]
